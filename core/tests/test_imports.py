@@ -19,6 +19,7 @@ HEAVY = {
     "httpx2",
     "asyncio",
     "click",
+    "opentelemetry",
 }
 
 
@@ -45,6 +46,7 @@ PLUGINS = [
     "pegboard.validation",
     "pegboard.hookspecs",
     "pegboard.contract",
+    "pegboard.trace",
 ]
 
 

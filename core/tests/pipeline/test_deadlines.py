@@ -29,6 +29,7 @@ from pegboard import (
     tool,
 )
 from pegboard.contract import Guard, Stage
+from pegboard.trace import following
 
 
 @pytest.fixture
@@ -596,6 +597,11 @@ def workers_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[
                 def __init__(self, one, two):
                     super().__init__("odd")
 
+            def traced() -> dict[str, object]:
+                from pegboard.trace import carrier
+
+                return {"trace": carrier.get()}
+
             def spin(path: str) -> None:
                 with open(path, "w") as file:
                     file.write(str(os.getpid()))
@@ -730,6 +736,15 @@ async def test_what_goes_wrong_in_a_worker_process_is_a_typed_error(
         result = await session.call(name, timeout_s=20)
         assert result.error.code is code
         assert (await session.call("pid", timeout_s=20)).ok
+
+
+async def test_a_worker_process_works_in_the_trace_of_each_call(hosted: Any, workers_module: Any) -> None:
+    trace = {"baggage": "tenant=blue"}
+    async with hosted(tool(run="process")(workers_module.traced)) as host:
+        with following(trace):
+            first = await host.session().call("traced", timeout_s=20)
+        second = await host.session().call("traced", timeout_s=20)
+    assert [first.data, second.data] == [{"trace": trace}, {"trace": None}]
 
 
 async def test_a_tool_that_no_process_could_find_is_not_registered(hosted: Any, workers_module: Any) -> None:

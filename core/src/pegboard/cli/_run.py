@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import os
 import sys
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -245,13 +246,19 @@ class ProgramRun(Shown):
         """
         import trio
 
+        from pegboard import trace
         from pegboard.cli._interrupt import leaving_promptly
         from pegboard.host import open_host
 
         board = self.load_board()
 
         async def life() -> T:
-            with leaving_promptly(last_words), trio.fail_after(timeout_s), contextlib.ExitStack() as waits:
+            with (
+                trace.following(trace.of_environment(os.environ)),
+                leaving_promptly(last_words),
+                trio.fail_after(timeout_s),
+                contextlib.ExitStack() as waits,
+            ):
                 waits.enter_context(waiting("opening what the tools need"))
                 async with open_host(board) as host:
                     waits.close()

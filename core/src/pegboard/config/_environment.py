@@ -14,13 +14,15 @@ from pegboard.config._layers import ConfigFault, Layer, LooseText, ValueOrigin
 from pegboard.config._settings import CoreSettings
 from pegboard.config._structure import FALSE, nearest
 from pegboard.limits import CONFIG_LEVELS
+from pegboard.trace import VARIABLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 PREFIX = "PEGBOARD_"
-NO_SETTINGS = frozenset({"PEGBOARD_CONFIG"})
-"""Variables of the prefix that are not settings: `PEGBOARD_CONFIG` names a file, as `--config` does."""
+NO_SETTINGS = VARIABLES | {"PEGBOARD_CONFIG"}
+"""Variables of the prefix that are not settings: `PEGBOARD_CONFIG` names a file, as `--config` does, and those of
+`pegboard.trace` say which trace the program belongs to."""
 SECTIONS = ("plugins", "tools", "profiles")
 _CORE = tuple(field.name for field in attrs.fields(CoreSettings))
 

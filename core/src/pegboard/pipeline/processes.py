@@ -7,6 +7,8 @@ import importlib
 import os
 from typing import TYPE_CHECKING, Any
 
+from pegboard.trace import carrier, following
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
@@ -18,13 +20,16 @@ def lead_a_group() -> None:
         os.setsid()
 
 
-def call_by_name(note: str, module: str, qualname: str, arguments: dict[str, Any]) -> Any:
-    """In the worker process: say who works, then find the handler and call it."""
+def call_by_name(
+    note: str, module: str, qualname: str, arguments: dict[str, Any], trace: Mapping[str, str] | None = None
+) -> Any:
+    """In the worker process: say who works, then find the handler and call it, in the trace of its call."""
     from pathlib import Path
 
     Path(note).write_text(str(os.getpid()), encoding="ascii")
     found: Any = functools.reduce(getattr, qualname.split("."), importlib.import_module(module))
-    return getattr(found, "handler", found)(**arguments)
+    with following(trace):
+        return getattr(found, "handler", found)(**arguments)
 
 
 async def run_in_process(
@@ -59,6 +64,7 @@ async def run_in_process(
                 str(note),
                 *target,
                 dict(arguments),
+                carrier.get(),
                 kill_on_cancel=True,
                 limiter=trio.CapacityLimiter(1),  # it has its place
             )

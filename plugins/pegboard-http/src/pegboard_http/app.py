@@ -20,7 +20,7 @@ from starlette.requests import Request  # noqa: TC002 - Starlette reads the hint
 from starlette.responses import Response
 from starlette.routing import Route
 
-from pegboard import ErrorCode, ToolError, ToolResult, __version__
+from pegboard import ErrorCode, ToolError, ToolResult, __version__, trace
 from pegboard.dialects import listed
 from pegboard.schema.envelope import TooLong
 from pegboard.schema.jsontext import JsonTextError, loads
@@ -113,7 +113,8 @@ class Gateway:
                 await _said(401, "a bearer token is needed", {"www-authenticate": "Bearer"})(scope, receive, send)
                 return
             scope["caller"] = caller
-            await app(scope, receive, send)
+            with trace.following(trace.of_headers(scope["headers"])):
+                await app(scope, receive, send)
 
         return held
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pegboard import CallContext, ErrorCode, Example, Tool, ToolError, ToolResult, tool
 from pegboard.schema import Ge, Le, MaxLen, MinLen
+from pegboard.trace import to_environment
 from pegboard_system._permissions import CommandPermissions
 from pegboard_system._schema import LEVELS, CommandEnded, Echoed, Level, SystemFacts
 
@@ -230,7 +231,8 @@ async def _make_job(
 
     environment = {"PATH": ":".join(policy.search), "LANG": "C.UTF-8", "TZ": os.environ.get("TZ", "")}
     environment |= {name: os.environ[name] for name in permissions.environment if name in os.environ}
-    environment = {name: value for name, value in environment.items() if value} | dict(judged.environment)
+    environment = {name: value for name, value in environment.items() if value}
+    environment |= to_environment() | dict(judged.environment)
     network, alone, limits = permissions.network, judged.alone and can_forbid(), permissions.limits()
     if level == "bubblewrap":
         environment |= {"HOME": "/tmp", "TMPDIR": "/tmp", "PWD": policy.cwd}  # noqa: S108 - its own, in the isolation

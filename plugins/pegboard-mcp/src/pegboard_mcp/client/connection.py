@@ -30,6 +30,7 @@ from mcp.shared.subscriptions import LISTEN_STREAM_METHODS, SUBSCRIPTION_ID_META
 from pydantic import ValidationError
 
 from pegboard.errors import reason_of
+from pegboard.trace import carrier
 from pegboard_mcp import __version__
 from pegboard_mcp.client._errors import LinkError, Lost, RpcError
 from pegboard_mcp.client._sdk import (
@@ -222,11 +223,11 @@ class Connection:
             self._untold -= 1
 
     def _stamped(self, params: Mapping[str, Any] | None, token: int | None) -> dict[str, Any] | None:
-        envelope = self._envelope
-        if envelope is None and token is None:
+        envelope, trace = self._envelope, carrier.get()
+        if envelope is None and token is None and trace is None:
             return dict(params) if params else {}
         stamped = dict(params) if params else {}
-        meta = {**(stamped.get("_meta") or {}), **(envelope or {})}
+        meta = {**(trace or {}), **(stamped.get("_meta") or {}), **(envelope or {})}
         if token is not None:
             meta["progressToken"] = token
         stamped["_meta"] = meta

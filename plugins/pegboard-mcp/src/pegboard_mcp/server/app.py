@@ -42,7 +42,7 @@ from mcp_types import (
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from pegboard import ErrorCode, ToolError
+from pegboard import ErrorCode, ToolError, trace
 from pegboard.absence import absent
 from pegboard_mcp.client.rpc import RESOURCE_NOT_FOUND, data_of, number_of
 from pegboard_mcp.client.source import servers_away
@@ -106,6 +106,19 @@ async def _serving(server: BoardServer) -> AsyncIterator[Serving]:
             nursery.cancel_scope.cancel()
 
 
+async def _in_its_trace(ctx: Ctx, call_next: CallNext) -> Any:
+    """Middleware: a request is answered in the trace that it brings, in `_meta` (SEP-414), else in the headers of the
+    HTTP request that carries it. Those of a WebSocket are of the connection, not of its requests."""
+    given = ctx.params.get("_meta") if ctx.params else None
+    found = trace.of_mapping(given) if isinstance(given, dict) else None
+    if found is None and (scope := getattr(ctx.request, "scope", None)) is not None and scope["type"] == "http":
+        found = trace.of_headers(scope["headers"])
+    if found is None:
+        return await call_next(ctx)
+    with trace.following(found):
+        return await call_next(ctx)
+
+
 def _completed(handler: Callable[[Ctx, Any], Awaitable[Any]]) -> Callable[[Ctx, Any], Awaitable[Any]]:
     """From 2026-07-28 on a result says that it is one; the SDK adds that to its models alone."""
 
@@ -153,7 +166,7 @@ class BoardServer(Server[Any]):
         self._aliases: tuple[Any, Mapping[str, str]] = (None, {})
         self._stamp = self.server_info_stamp
         self._ids = itertools.count(1)
-        self.middleware = [self._through_fast_path] if _sdk.FAST_PATH else []
+        self.middleware = [_in_its_trace, *([self._through_fast_path] if _sdk.FAST_PATH else [])]
         # Registered one by one: the constructor warns of methods that newer protocols dropped.
         handlers: tuple[tuple[str, Any, Any], ...] = (
             ("tools/list", PaginatedRequestParams, self._list_tools),

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from pegboard import ErrorCode, Retry, ToolError
+from pegboard.trace import carrier
 from pegboard_httpclient import Failure, Kind, Retries, masked_http_logs, retry_after_of
 from pegboard_manifest.bindings.http.answer import (
     MAX_BYTES,
@@ -179,7 +180,7 @@ class HttpClient:
         answer = await self._client.send(
             whole.method,
             whole.url,
-            whole.headers,
+            _in_its_trace(whole.headers),
             whole.body,
             max_bytes=exchange.max_bytes,
             check=partial(_check_address, exchange.base, whole.url),
@@ -235,6 +236,14 @@ async def _received(answer: Answer, exchange: Exchange, method: str) -> Received
     is_long = body.kind is Kind.TOO_LONG
     why = f"sent an answer of more than {exchange.max_bytes:,} bytes; ask for less at once" if is_long else body.said
     return _Refusal(broken_answer(why, status, exchange.reading))
+
+
+def _in_its_trace(headers: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    """The headers, with those of the trace that the call belongs to; a parameter of the tool may be one itself."""
+    if (trace := carrier.get()) is None:
+        return headers
+    given = {name.lower() for name, _ in headers}
+    return (*headers, *((name, value) for name, value in trace.items() if name not in given))
 
 
 def _user_agent() -> str:

@@ -15,6 +15,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from pegboard import ErrorCode, Retry, ToolError
+from pegboard.trace import to_environment
 from pegboard_manifest.hygiene import MIN_SECRET
 
 if TYPE_CHECKING:
@@ -145,9 +146,11 @@ class Program:
         )
 
     def environment(self) -> dict[str, str]:
-        """All that the program sees of it: what the manifest allows and sets, and nothing else of the host's."""
+        """All that the program sees of it: what the manifest allows and sets, the trace that the call belongs to, and
+        nothing else of the host's."""
         allowed = self._allowed
         seen = {name: value for name, value in os.environ.items() if name in allowed or name.startswith("LC_")}
+        seen.update(to_environment())
         seen.update(self.entry.get("set_environment", {}))
         return seen
 
