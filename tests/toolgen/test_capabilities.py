@@ -160,11 +160,19 @@ def verdict(
     if len(named) != 1:
         return "missing", f"{len(named)} tools have the id {one['tool']}"
     kept = _as_at_first(table, one, built) if table["kind"] == "service" else {}
-    result = call(named[0]["name"], _filled(one.get("arguments", {}), kept))
+    result = call(named[0]["name"], _placed(_filled(one.get("arguments", {}), kept), named[0]["binding"]))
     if "raises" in own:
         return ("wrong" if result["ok"] else "right"), result
     ignored = frozenset((*table.get("ignore", ()), *one.get("ignore", ())))
     return ("right" if result["ok"] and _same(result["data"], own["is"], ignored) else "wrong"), result
+
+
+def _placed(arguments: Mapping[str, Any], binding: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Arguments where the schema wants them: of a tool of many parameters, some in one object."""
+    options = binding.get("options", {"schema": {"properties": {}}})
+    inside = {name: value for name, value in arguments.items() if name in options["schema"]["properties"]}
+    others = {name: value for name, value in arguments.items() if name not in inside}
+    return {**others, options["parameter"]: inside} if inside else others
 
 
 def _same(data: Any, own: Any, ignored: frozenset[str]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 import types
 from pathlib import Path
@@ -12,9 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pegboard import ErrorCode, hookimpl
+from pegboard.testing import assert_error, assert_ok
+from pegboard_manifest import plugin
 from pegboard_manifest._quick import quick_look, signature_of
 from pegboard_manifest.bindings import _quiet
-from pegboard_manifest.document import Manifest, of_document, parse
+from pegboard_manifest.document import Manifest, ManifestError, of_document, parse
 from pegboard_manifest.source import ManifestSource
 from pegboard_manifest.tools import annotations_of, other_name, tool_of
 
@@ -297,3 +300,100 @@ def test_what_the_quick_look_takes_the_validator_accepts_unchanged(schema, argum
     if taken is not None:
         assert taken is arguments
         assert jsonschema_rs.Draft202012Validator(schema).is_valid(arguments)
+
+
+# -- parameters in one object
+
+REST = {
+    "type": "object",
+    "properties": {
+        "max_time": {"type": "integer", "description": "Seconds that the whole may take."},
+        "paths": {"type": "array", "items": {"type": "string"}},
+    },
+    "additionalProperties": False,
+}
+SHOWN = {"text": {"type": "string"}, "options": {"type": "object", "description": "More: max_time, paths."}}
+MANY = {
+    "kind": "subprocess",
+    "program": "p",
+    "arguments": [
+        {"kind": "option", "parameter": "max_time", "flag": "--max-time", "style": "equals"},
+        {"kind": "option", "parameter": "paths", "flag": "--path", "style": "repeat"},
+        {"kind": "positional", "parameter": "text"},
+    ],
+    "options": {"parameter": "options", "schema": REST},
+    "output": {"parser": "text"},
+}
+
+
+def in_object(schema):
+    return {"options": {"parameter": "options", "schema": schema}}
+
+
+def of_many(properties=None, **binding):
+    schema = {
+        "type": "object",
+        "properties": SHOWN if properties is None else properties,
+        "additionalProperties": False,
+    }
+    entry = an_entry(kind="subprocess", input_schema=schema)
+    document = a_document({**entry, "binding": {**MANY, **binding}})
+    document["programs"]["p"]["argv0"] = ["echo"]
+    return document
+
+
+@pytest.fixture
+async def session_of_many(host_with, tmp_path):
+    file = tmp_path / "tool.manifest.json"
+    file.write_text(json.dumps(of_many()))
+    return (await host_with(plugin, config={"plugins": {"manifest": {"files": [str(file)]}}})).session()
+
+
+async def test_parameters_of_the_object_are_passed_like_all_others(session_of_many):
+    result = await session_of_many.call("f", {"text": "hi", "options": {"max_time": 3, "paths": ["a", "b"]}})
+    assert assert_ok(result).data == {"result": "--max-time=3 --path=a --path=b hi\n"}
+    assert assert_ok(await session_of_many.call("f", {"text": "hi"})).data == {"result": "hi\n"}
+    repaired = await session_of_many.call("f", {"options": {"max_time": "3"}})
+    assert assert_ok(repaired).data == {"result": "--max-time=3\n"}
+    assert [one["path"] for one in repaired.details["repaired"]] == ["options.max_time"]
+
+
+async def test_a_fault_in_the_object_says_where_it_is_and_what_the_option_is_for(session_of_many):
+    result = await session_of_many.call("f", {"options": {"max_time": None, "path": ["a"], "paths": "a"}})
+    faults = {one["path"]: one for one in assert_error(result, "INVALID_INPUT").error.details["faults"]}
+    assert faults["options.max_time"]["hint"] == "Seconds that the whole may take."
+    assert "paths" in faults["options.path"]["hint"]
+    assert faults["options.paths"]["expected"] == "array"
+    assert all(f"{path}: expected" in result.error.message for path in faults)
+
+
+@pytest.mark.parametrize(
+    ("properties", "binding", "path"),
+    [
+        ({"text": {"type": "string"}}, {}, "binding.options.parameter"),
+        ({**SHOWN, "options": {"type": "string"}}, {}, "binding.options.parameter"),
+        ({**SHOWN, "max_time": {"type": "integer"}}, {}, "binding.options.schema.properties"),
+        (
+            None,
+            {"options": {"parameter": "options", "schema": {**REST, "required": 3}}},
+            "binding.options.schema.required",
+        ),
+        (None, in_object({**REST, "anyOf": [{"$ref": "#/$defs/Thing"}]}), "binding.options.schema"),
+        (None, {"arguments": MANY["arguments"][1:]}, "binding"),
+        (None, in_object({"type": "object"}), "binding"),
+    ],
+)
+def test_an_object_of_parameters_that_contradicts_the_rest_is_a_fault(properties, binding, path):
+    with pytest.raises(ManifestError) as refused:
+        of_document(of_many(properties, **binding), ".")
+    assert any(fault.where.startswith(f"tools[0].{path}") for fault in refused.value.faults), refused.value.faults
+
+
+def test_only_tools_that_have_such_an_object_pay_for_it():
+    code = (
+        "import sys, json; from pegboard_manifest import manifest_of, tool_of\n"
+        "m = manifest_of(json.loads(sys.argv[1]), '.'); tool_of(m.tools['f'], m)\n"
+        "assert 'pegboard_manifest._options' not in sys.modules\n"
+    )
+    document = json.dumps(a_document(an_entry(kind="subprocess")))
+    subprocess.run([sys.executable, "-c", code, document], check=True, timeout=60)

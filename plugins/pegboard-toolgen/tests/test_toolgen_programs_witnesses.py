@@ -257,3 +257,18 @@ def test_long_pages_and_scripts_are_read_in_bounded_time(text: str, in_time: Any
     with in_time():
         _manuals.text_of(text)
         _completions.specs_of(text)
+
+
+@pytest.mark.parametrize("named", ["--help all", "--help-all", "--help=all"])
+def test_a_help_that_names_the_rest_of_itself_is_asked_for_it(tmp_path: Path, named: str) -> None:
+    file = tmp_path / "thing"
+    whole = "Usage: thing [options] FILE\\n\\n  --one  the first\\n  --two  the second\\n  --three=N  the third\\n"
+    short = f"Usage: thing [options] FILE\\n\\n  --one  the first\\n  --two  the second\\n\\nFor all: thing {named}\\n"
+    file.write_text(f'#!/bin/sh\n[ "$*" = "{named}" ] && printf "{whole}" || printf "{short}"\n')
+    file.chmod(0o700)
+    [draft] = discover_program(str(file)).drafts
+    assert {"one", "two", "three"} <= draft.input_schema["properties"].keys()
+
+
+def test_a_help_that_only_speaks_of_all_is_asked_no_more() -> None:
+    assert help_text.names_whole_help("  --help       all of it\n  --no-help all\n  --help-allow") == ""

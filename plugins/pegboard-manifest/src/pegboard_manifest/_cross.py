@@ -159,6 +159,10 @@ def _program_faults(program: Mapping[str, Any], path: Path) -> Iterator[Fault]:
 
 def _subprocess_faults(binding: Any, document: Any, properties: Any, path: Path) -> Iterator[Fault]:
     yield from _id_fault("programs", document, binding["program"], (*path, "program"))
+    if "options" in binding:
+        yield from _more_faults(binding["options"], properties, (*path, "options"))
+        rest = binding["options"]["schema"]["properties"]
+        properties = {name: one for name, one in properties.items() if name != binding["options"]["parameter"]} | rest
     uses, ended = _Uses(properties, path), False
     for index, argument in enumerate(binding["arguments"]):
         here: Path = (*path, "arguments", index)
@@ -202,6 +206,22 @@ def _greedy_faults(arguments: Any, properties: Any, path: Path) -> Iterator[Faul
             if kinds == "array" or (isinstance(kinds, list) and "array" in kinds):
                 here = (*path, "arguments", index)
                 yield Fault(here, "nargs, or a terminator behind it", "a list right before a positional")
+
+
+def _more_faults(options: Any, properties: Mapping[str, Any], path: Path) -> Iterator[Fault]:
+    from pegboard.schema import faults_of_schema
+
+    parameter, rest = options["parameter"], options["schema"]
+    shown = properties.get(parameter)
+    if not isinstance(shown, dict) or shown.get("type") != "object":
+        yield Fault((*path, "parameter"), "a property of the input_schema that is an object", shorten(parameter))
+    for name in rest["properties"].keys() & properties.keys():
+        yield Fault((*path, "schema", "properties"), "names that the input_schema has not", shorten(name))
+    if may_refer(rest):
+        yield Fault((*path, "schema"), "a schema that refers to nothing", "one that does")
+        return
+    for fault in faults_of_schema(rest, foreign=True):
+        yield Fault((*path, "schema", *fault.path), fault.expected, fault.got, fault.hint)
 
 
 def _option_faults(option: Mapping[str, Any], path: Path) -> Iterator[Fault]:

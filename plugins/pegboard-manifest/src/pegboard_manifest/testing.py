@@ -341,9 +341,11 @@ def _json(value: Any) -> str:
 
 
 def _call_of_subprocess(entry: Entry, manifest: Manifest, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    from pegboard_manifest._options import side_by_side
     from pegboard_manifest.bindings.subprocess.words import compile_line, roots_of
 
     binding = entry["binding"]
+    arguments = side_by_side(binding.get("options"), arguments)
     program = manifest.programs[binding["program"]]
     roots = roots_of(program, manifest.folder, entry.get("constraints", {}).get("allowed_paths"))
     line = compile_line(binding, program, roots)(arguments)

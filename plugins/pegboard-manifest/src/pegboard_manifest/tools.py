@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pegboard import Risk
+    from pegboard.schema import Signature
     from pegboard_manifest.document import Manifest
 
 TAG = "manifest"
@@ -46,8 +47,10 @@ def tool_of(entry: Mapping[str, Any], manifest: Manifest) -> Tool:
         description = clean_text(description)
     title = title and clean_line(title)
     run = run_of(entry, manifest)
-    # A handler in the loop or in a thread takes its arguments alone: for those the host may take the quick look.
-    signature = None if run == "async" else signature_of(input_schema, output_schema)
+    if "options" in entry["binding"]:
+        signature: Signature | None = _options_of(entry["binding"]["options"], manifest)
+    else:  # a handler in the loop or in a thread takes its arguments alone: for those the host may take the quick look
+        signature = None if run == "async" else signature_of(input_schema, output_schema)
     made = Tool(
         name=entry["name"],
         handler=make_handler(entry, manifest),
@@ -67,6 +70,12 @@ def tool_of(entry: Mapping[str, Any], manifest: Manifest) -> Tool:
     if signature is not None:
         signature.schema = made.input_schema
     return made
+
+
+def _options_of(options: Mapping[str, Any], manifest: Manifest) -> Signature:
+    from pegboard_manifest._options import OptionsSignature
+
+    return OptionsSignature(options if manifest.is_plain else {**options, "schema": clean_schema(options["schema"])})
 
 
 def annotations_of(entry: Mapping[str, Any]) -> Annotations:

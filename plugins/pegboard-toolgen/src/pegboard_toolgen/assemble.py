@@ -19,6 +19,7 @@ from pegboard_toolgen._texts import shown, to_line
 from pegboard_toolgen.drafts import Discovery, Draft, LeftOut
 from pegboard_toolgen.hints import ASKED, Hints, Matcher, Strictness, ToolHints, chosen_names
 from pegboard_toolgen.names import Lock, give_names, next_lock
+from pegboard_toolgen.options import parameter_of, room_for, split
 from pegboard_toolgen.samples import Checker, NoSampleError, sample_of
 
 Json = Any
@@ -441,6 +442,8 @@ def _entry(
     draft: Draft, name: str, said: _Said, defs: Mapping[str, Json], ran: Sequence[Mapping[str, Json]]
 ) -> dict[str, Any]:
     hint = said.of(draft.id)
+    used = {name for example in hint.examples for name in example["input"]}
+    draft = split(draft, hint.show, used, lean=said.hints.lean if hint.lean is None else hint.lean)
     category = said.category_of(draft.id) or draft.category or "write"
     reads = category in READS
     notes = list(draft.notes)
@@ -503,10 +506,14 @@ def _schemas(draft: Draft, said: _Said, defs: Mapping[str, Json], notes: list[st
     from pegboard_toolgen.schemas import fit, listed_size, loosen
 
     budget = said.hints.schema_bytes
-    input_schema, lost = fit(draft.input_schema, defs, budget * 5 // 8)
+    share = budget * 5 // 8
+    more = parameter_of(draft.binding)
+    input_schema, lost = fit(draft.input_schema, defs, room_for(draft, share))
+    if more:
+        input_schema = {**input_schema, "properties": {**input_schema.get("properties", {}), **more}}
     notes += lost
     output_schema: Json = draft.output_schema
-    left = budget - min(listed_size(input_schema, defs), budget * 5 // 8)
+    left = budget - min(listed_size(input_schema, defs), share)
     strictness = said.strictness_of(draft.id)
     if strictness == "any":
         output_schema = {"type": "object"}

@@ -51,7 +51,7 @@ def changes_of(
     """
     found: list[str] = []
     for part, what in (("input_schema", _labels(old, new)), ("output_schema", _Outputs())):
-        said = list(_of_members(_members(old.get(part, {}), was), _members(new.get(part, {}), now), what))
+        said = list(_of_members(_members(_whole(old, part), was), _members(_whole(new, part), now), what))
         found += said or ([part] if _line(old, part) != _line(new, part) else [])
     found += _of_bindings(old.get("binding", {}), new.get("binding", {}))
     for key in sorted((old.keys() | new.keys()) - {"input_schema", "output_schema", "binding"}):
@@ -59,6 +59,14 @@ def changes_of(
         if before != after:
             found.append(f"{key} is now {_value(after)}, was {_value(before)}" if key in _SAID_WHOLE else key)
     return found
+
+
+def _whole(tool: Mapping[str, Json], part: str) -> Json:
+    """A schema, the input's with the options that stand in one object: what moves there came or went for nobody."""
+    schema, options = tool.get(part, {}), tool.get("binding", {}).get("options")
+    if part != "input_schema" or options is None:
+        return schema
+    return {**schema, "properties": {**options["schema"]["properties"], **schema.get("properties", {})}}
 
 
 def _line(where: Mapping[str, Json], key: str) -> str | None:

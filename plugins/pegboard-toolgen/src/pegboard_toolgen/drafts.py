@@ -51,6 +51,7 @@ class Draft:
         runs_code: why it runs arbitrary code (`python -c`, eval, a shell), waits for a person or does not end by
             itself; such a draft is left out unless a hint names it.
         tags: the source's own groups.
+        order: its parameters, what matters most first; () where the source does not tell, and all are shown.
 
     .. versionadded:: 0.1
     """
@@ -77,6 +78,7 @@ class Draft:
     runs_code: str | None = None
     tags: Sequence[str] = ()
     better: Sequence[tuple[str, ...]] = ()
+    order: Sequence[str] = ()
 
 
 @attrs.frozen

@@ -47,6 +47,8 @@ class ToolHints:
     notes: tuple[str, ...] = ()
     allowed_paths: tuple[str, ...] | None = None
     success: tuple[int, ...] | None = None
+    show: tuple[str, ...] = ()
+    lean: bool | None = None
 
 
 @attrs.frozen(kw_only=True)
@@ -59,6 +61,7 @@ class Hints:
         asked: the same of `--include`, now or the last time.
         safe: globs over tools that run a caller's code, and are taken all the same.
         read_only: take only tools that change nothing.
+        lean: leave out what a tool of many parameters does not show.
         categories: category by globs; the first that fits counts, in the order of the file.
         output: how far an answer may differ from what the source says, and globs for others.
         timeout_ms: of every tool whose source says none.
@@ -76,6 +79,7 @@ class Hints:
     exclude: tuple[str, ...] = ()
     safe: tuple[str, ...] = ()
     read_only: bool = False
+    lean: bool = False
     categories: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict)
     output: Strictness = "declared"
     open_output: tuple[str, ...] = ()
@@ -112,10 +116,10 @@ _TOOL: Mapping[str, _Field] = {
     "idempotency": _Field("text", ("idempotent", "not_idempotent", "unknown")),
     "timeout_ms": _Field("number"), "rate_limit": _RATE, "output": _STRICT, "examples": _Field("examples"),
     "side_effects": _TEXTS, "notes": _TEXTS, "allowed_paths": _TEXTS,
-    "success": _Field("numbers", least=-64, most=255),
+    "success": _Field("numbers", least=-64, most=255), "show": _TEXTS, "lean": _FLAG,
 }  # fmt: skip
 _SECTIONS: Mapping[str, Mapping[str, _Field]] = {
-    "select": {"include": _TEXTS, "exclude": _TEXTS, "safe": _TEXTS, "read_only": _FLAG},
+    "select": {"include": _TEXTS, "exclude": _TEXTS, "safe": _TEXTS, "read_only": _FLAG, "lean": _FLAG},
     "categories": dict.fromkeys(CATEGORIES, _TEXTS),
     "output": {"default": _STRICT, "open": _TEXTS, "any": _TEXTS},
     "limits": {"timeout_ms": _Field("number"), "rate_limit": _RATE,
@@ -395,6 +399,8 @@ _TEMPLATE = """\
 # exclude = ["*_delete_*"]
 # Take only tools that change nothing.
 # read_only = true
+# Of a tool with more than 40 parameters those that matter are shown, the rest is in one object. Leave it out:
+# lean = true
 # Tools that run a caller's code are left out, unless they are named here.
 # safe = ["{example}"]
 
@@ -437,6 +443,7 @@ _TEMPLATE = """\
 # risk = "low"
 # timeout_ms = 5000
 # success = [0, 1]
+# show = ["a_parameter"]
 # examples = [{{ input = {{}}, output = {{}} }}]
 """
 _SAFE_ID = re.compile(r"[A-Za-z0-9 _.:/{}*-]{1,200}")

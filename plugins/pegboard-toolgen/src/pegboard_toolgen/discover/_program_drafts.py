@@ -21,6 +21,7 @@ from pegboard_manifest import sanitise
 from pegboard_toolgen.discover import _program_ends as ends
 from pegboard_toolgen.discover import _program_words as guess
 from pegboard_toolgen.discover._program_line import arguments_of, follow
+from pegboard_toolgen.discover._program_order import order_of
 from pegboard_toolgen.discover._program_parts import FLAG, INPUT, best
 from pegboard_toolgen.drafts import Draft, LeftOut
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     Judgement = tuple[Any, Any, Any, str | None]  # category, risk, idempotency, side effect
 
 Json = Any
-MAX_PARAMETERS = 200
+MAX_PARAMETERS = 400
 MAX_ENUM = 500
 MAX_TEXT = 1_200
 MAX_WORD = 64
@@ -217,6 +218,7 @@ def _assembled(
         warnings=tuple(sanitise(warning, 500, one_line=True) for warning in warnings[:100]),
         runs_code=runs_code,
         tags=command.path[:-1],
+        order=order_of(command, shown, names, words),
     )
 
 

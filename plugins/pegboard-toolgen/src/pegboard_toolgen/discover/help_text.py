@@ -60,6 +60,7 @@ _COMPLAINT = re.compile(
     r"\b(?:unknown|invalid|illegal|unrecognized|unrecognised|bad) (?:option|argument|flag)", re.IGNORECASE
 )
 _SHORT_HELP = re.compile(r"(?<![\w-])(?:-h(?:\s*[|,/]\s*|\s+)--help|--help(?:\s*[|,/]\s*|\s+)-h)(?![\w-])")
+_WHOLE_HELP = re.compile(r"(?<![\w-])--help[ =-]all(?![\w-])")
 
 
 @attrs.frozen(kw_only=True)
@@ -115,6 +116,12 @@ def looks_like_help(text: str) -> bool:
 def has_short_help(text: str) -> bool:
     """Whether a help says that `-h` is its `--help`."""
     return any(_SHORT_HELP.search(line[:MAX_LINE]) for line in text.split("\n")[:MAX_LINES])
+
+
+def names_whole_help(text: str) -> str:
+    """How a help that is not all of it says to ask for the rest; an empty text where it does not."""
+    found = _WHOLE_HELP.search(text)
+    return found[0] if found else ""
 
 
 def parse(text: str, words: Sequence[str]) -> Help:

@@ -326,6 +326,7 @@ def _ask_for_help(found: _Found) -> _Look:
     first = _help(found, (), ("--help",)) or _page(found, ())
     if first is None:
         raise DiscoveryError(f"{found.name} gives no help for --help", hint="describe it by hand in the manifest")
+    first = _whole_help(found, first)
     texts: list[str] = [first]
     specs = _completions.specs_of(_script(found, first))
     commands = list(_walk(found, first, (), (Level(word=None),), end, texts, specs))
@@ -335,6 +336,15 @@ def _ask_for_help(found: _Found) -> _Look:
         sha256=hashlib.sha256("\0".join(texts).encode()).hexdigest(),
         description=sanitise(help_text.parse(first, (found.name,)).text.split("\n\n")[0], 1_000, one_line=True),
     )
+
+
+def _whole_help(found: _Found, first: str) -> str:
+    """All of a program's help, where the first of it names the option that says more: `--help all`, `--help-all`."""
+    named = help_text.names_whole_help(first)
+    told = _help(found, (), (named,)) if named else None
+    if told is None:
+        return first
+    return max(first, told, key=lambda text: len(help_text.parse(text, (found.name,)).options))
 
 
 def _walk(
@@ -462,7 +472,7 @@ def _help(found: _Found, path: tuple[str, ...], questions: tuple[str, ...]) -> s
     """The help of one command, or None: one question after the other until it answers, bounded in time and size."""
     say(f"reading the help of {' '.join((found.name, *path))}")
     for question in questions:
-        command = [str(found.file), *found.arguments, *path, question]
+        command = [str(found.file), *found.arguments, *path, *question.split()]
         try:
             finished = run_child(command, deadline_s=HELP_DEADLINE_S, max_bytes=MAX_HELP)
         except OSError:

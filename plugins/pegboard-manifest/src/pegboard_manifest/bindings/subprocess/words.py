@@ -73,7 +73,10 @@ def words_of(
 
     .. versionadded:: 0.1
     """
-    return compile_line(binding, program, roots_of(program, folder, allowed_paths))(arguments).words
+    from pegboard_manifest._options import side_by_side
+
+    line = compile_line(binding, program, roots_of(program, folder, allowed_paths))
+    return line(side_by_side(binding.get("options"), arguments)).words
 
 
 def roots_of(

@@ -1,0 +1,70 @@
+"""Parameters that a model does not see one by one: of a program with a hundred options most stand in one object.
+
+A binding's `options` names the parameter of that object and says in a schema what it takes. The host validates what a
+model sees; what the object holds is judged here, as the host's binder, so that faults are said and strings repaired as
+those of any argument, on every interface, before a guard is asked. The handler gets all parameters side by side.
+
+    {"url": "...", "options": {"max_time": 5}}  ->  {"url": "...", "max_time": 5}
+
+An option whose value is null is not one that was left out: its fault says what it is for, so that a model can ask.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from pegboard.schema import Signature
+from pegboard.schema.jsontext import shorten_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from pegboard import Fault
+
+MAX_HINT = 300
+
+
+class OptionsSignature(Signature):
+    """The signature of a tool that takes some of its parameters in one object.
+
+    Args:
+        options: of a subprocess binding, right by the manifest's format, its texts clean.
+    """
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        super().__init__(context_parameter="context", context_positional=True)
+        self._options = options
+
+    def quick(self) -> None:
+        """No quick look: the object has to be looked into."""
+
+    def binder(self) -> Callable[[Mapping[str, Any]], Any]:
+        """From arguments that fit what a model sees to those of the handler, or the faults of the object."""
+        from pegboard.schema import Document, faults_of_value
+
+        options, schema = self._options, self._options["schema"]
+        parameter, document = options["parameter"], Document(schema)
+
+        def bind(arguments: Mapping[str, Any]) -> dict[str, Any] | tuple[Fault, ...]:
+            if faults := faults_of_value(schema, arguments.get(parameter, {}), document=document):
+                return tuple(_told(fault, parameter, schema["properties"]) for fault in faults)
+            return dict(side_by_side(options, arguments))
+
+        return bind
+
+
+def side_by_side(options: Mapping[str, Any] | None, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The arguments of a call, with those that stand in the object beside the others."""
+    if options is None or not isinstance(inside := arguments.get(options["parameter"]), dict):
+        return arguments
+    return {**{name: value for name, value in arguments.items() if name != options["parameter"]}, **inside}
+
+
+def _told(fault: Fault, parameter: str, properties: Mapping[str, Any]) -> Fault:
+    """A fault at its place in the arguments, with what the option is for."""
+    option = properties.get(str(fault.path[0])) if fault.path else None
+    about = option.get("description", "") if isinstance(option, dict) else ""
+    hint = fault.hint or shorten_text(about, MAX_HINT) or None
+    return attrs.evolve(fault, path=(parameter, *fault.path), hint=hint)
