@@ -173,6 +173,12 @@ def test_an_object_is_named_by_its_name_its_module_or_its_class() -> None:
     assert "implements no hook" in str(board.plugins.records["coin"].quarantined)
 
 
+def test_a_module_that_says_its_name_has_that_one() -> None:
+    module = types.ModuleType("pegboard_audit.plugin")
+    module.name = "audit_db"  # type: ignore[attr-defined]
+    assert "audit_db" in load_board({}, [module]).plugins.records
+
+
 # misspelt hooks ----------------------------------------
 
 

@@ -154,11 +154,22 @@ class Timings(Mapping[str, float]):
     # When each began, in seconds of `time.perf_counter`; 0: it did not.
     admit_at = validate_at = approve_at = limit_at = queue_at = execute_at = normalise_at = filter_at = ended_at = 0.0
 
+    _computed: Mapping[str, float] = EMPTY
+
     def __getitem__(self, stage: str) -> float:
-        began: float = getattr(self, f"{stage}_at") if stage in self.STAGES else _no_stage(stage)
-        later = (getattr(self, f"{one}_at") for one in self.STAGES[self.STAGES.index(stage) + 1 :])
-        ended = next(filter(None, later), self.ended_at)
-        return round((ended - began) * 1e6, 1) if began and ended else 0.0
+        return (self._computed or self._compute())[stage]
+
+    def _compute(self) -> Mapping[str, float]:
+        """All of them in one pass from the end, since a stage ends where the next that began does; once, when the call
+        has ended."""
+        took, ended = {}, self.ended_at
+        for stage, attribute in _BEGINNINGS:
+            began = getattr(self, attribute)
+            took[stage] = round((ended - began) * 1e6, 1) if began and ended else 0.0
+            ended = began or ended
+        if self.ended_at:
+            self._computed = took
+        return took
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.STAGES)
@@ -170,8 +181,7 @@ class Timings(Mapping[str, float]):
         return f"Timings({dict(self)})"
 
 
-def _no_stage(stage: object) -> Any:
-    raise KeyError(stage)
+_BEGINNINGS = tuple((stage, f"{stage}_at") for stage in reversed(Timings.STAGES))
 
 
 @attrs.define(eq=False, repr=False)

@@ -164,16 +164,20 @@ def after(moments: dict[str, float]) -> Timings:
 
 def test_a_stage_lasts_until_the_next_one_that_began() -> None:
     timings = after({"validate": 0, "limit": 0.5, "execute": 0.75, "normalise": 1, "ended": 4})
-    assert dict(timings) == {
-        "admit": 0.0,
-        "validate": 500_000.0,
-        "approve": 0.0,
-        "limit": 250_000.0,
-        "queue": 0.0,
-        "execute": 250_000.0,
-        "normalise": 3_000_000.0,
-        "filter": 0.0,
-    }
+    assert (
+        dict(timings)
+        == dict(timings)
+        == {
+            "admit": 0.0,
+            "validate": 500_000.0,
+            "approve": 0.0,
+            "limit": 250_000.0,
+            "queue": 0.0,
+            "execute": 250_000.0,
+            "normalise": 3_000_000.0,
+            "filter": 0.0,
+        }
+    )
     with pytest.raises(KeyError):
         timings["ended"]
 

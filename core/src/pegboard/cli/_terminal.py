@@ -125,6 +125,8 @@ def can_show(stream: TextIO | None, text: str) -> bool:
 
     Python takes the locale `C` for UTF-8 (PEP 538 and 540), since files mostly are; a terminal of somebody who says
     `LANG=C` need not be. `PYTHONIOENCODING` and `PYTHONUTF8` say what somebody wants.
+
+    .. versionadded:: 0.1
     """
     if text.isascii():
         return True

@@ -5,6 +5,8 @@
 `error` is `{"code", "reason"}` or null; `guards` holds each guard's verdict and microseconds. Arguments are written
 only where `[plugins.audit] arguments = true`, and secrets that the tool declared are masked in them. Lines are written
 by a thread of their own, so that a slow disk never holds the loop; whoever ends the host waits until all are out.
+
+.. versionadded:: 0.1
 """
 
 from __future__ import annotations
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
 
     from pegboard.contract import Observer, Outcome
 
+__all__ = ["AuditSettings", "shown_arguments"]
+
 log = logging.getLogger("pegboard.audit")
 
 MAX_NAME = 200
@@ -43,7 +47,10 @@ MAX_ARGUMENTS = 10_000
 
 @attrs.frozen(eq=False, repr=False)
 class AuditSettings(Value):
-    """`[plugins.audit]`."""
+    """`[plugins.audit]`.
+
+    .. versionadded:: 0.1
+    """
 
     file: str | None = setting(
         None, widens=True, help="where the lines go: a file to append to, or - for stderr; nothing: no audit"
@@ -121,7 +128,7 @@ def line_of(outcome: Outcome, *, arguments: bool = False) -> dict[str, Any]:
     if details.get("still_running"):
         line["still_running"] = True
     if arguments:
-        line["arguments"] = _shown_arguments(outcome)
+        line["arguments"] = shown_arguments(outcome)
     return line
 
 
@@ -129,7 +136,12 @@ def _shown_name(name: Any) -> str | None:
     return name[:MAX_NAME] if isinstance(name, str) else None
 
 
-def _shown_arguments(outcome: Outcome) -> Any:
+def shown_arguments(outcome: Outcome) -> Any:
+    """The arguments of a call as an audit may keep them, a JSON value: secrets that the tool declares are masked, what
+    is longer than `MAX_ARGUMENTS` is a text that is cut, and what is not JSON is named by its type.
+
+    .. versionadded:: 0.1
+    """
     arguments = outcome.call.arguments
     if outcome.tool is not None and outcome.tool.secrets:
         known = filter(None, (os.environ.get(name, "") for name in outcome.tool.secrets))

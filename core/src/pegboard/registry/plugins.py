@@ -273,12 +273,13 @@ def _record(one: Installed, *, named: bool) -> PluginRecord:
 
 
 def _name_of(plugin: object) -> str:
-    """`pegboard_coin.plugin` is `coin`; an object is its `name`, else its class."""
+    """Its `name`; where it has none, `pegboard_coin.plugin` is `coin`, and an object is its class."""
+    name = getattr(plugin, "name", None)
+    if isinstance(name, str):
+        return name
     if isinstance(plugin, ModuleType):
         return plugin.__name__.removesuffix(".plugin").rpartition(".")[2].removeprefix("pegboard_")
-    name = getattr(plugin, "name", None)
-    kind = plugin if isinstance(plugin, type) else type(plugin)
-    return name if isinstance(name, str) else kind.__name__
+    return plugin.__name__ if isinstance(plugin, type) else type(plugin).__name__
 
 
 def _own_version() -> str:
