@@ -50,6 +50,7 @@ import pegboard_serving
 from pegboard import ErrorCode, hookspecs, load_board
 from pegboard.cli._program import COMMANDS, PACKAGES, Program
 from pegboard.config import CoreSettings, Profile, ToolSettings
+from pegboard_audit.plugin import register_commands as register_audit
 from pegboard_chat.plugin import register_commands as register_chat
 from pegboard_http.plugin import register_commands as register_http
 from pegboard_mcp.plugin import register_commands as register_mcp
@@ -427,6 +428,7 @@ def test_every_command_is_documented_with_every_option(name: str) -> None:
 
 COMMANDS_OF_OURS = [
     *("serve", "lock", "connect", "config import", "chat", "eval", "gateway"),
+    *("audit", "audit show", "audit stats"),
     *("toolgen try", "toolgen init", "toolgen build", "toolgen check"),
 ]
 
@@ -437,6 +439,7 @@ def test_every_command_of_our_packages_is_documented_with_every_option(path: str
     register_mcp(program)
     register_chat(program)
     register_http(program)
+    register_audit(program)
     register_toolgen(program)
     command, context = cast("click.Command", program), click.Context(program)
     for name in path.split():

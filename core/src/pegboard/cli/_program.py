@@ -43,6 +43,7 @@ COMMANDS = {
 """The program's own commands, and the module in which each is `command`."""
 
 PACKAGES = {
+    "audit": "pegboard-audit",
     "serve": "pegboard-mcp",
     "lock": "pegboard-mcp",
     "connect": "pegboard-mcp",
@@ -66,7 +67,7 @@ ELSEWHERE = {
     **dict.fromkeys(("start", "server", "mcp"), "pegboard serve (an MCP server), or pegboard gateway (an HTTP API)"),
     **dict.fromkeys(("init", "create"), "pegboard new plugin NAME, or pegboard toolgen init for tools of a project"),
     **dict.fromkeys(("help", "docs"), "pegboard --help lists the commands; pegboard COMMAND --help shows one"),
-    **dict.fromkeys(("audit", "log"), "pegboard --log-json FILE call ... writes a line a call"),
+    **dict.fromkeys(("log", "logs", "history"), "pegboard audit, or pegboard --log-json FILE call ..."),
     **dict.fromkeys(("sources", "servers", "status"), "pegboard list --sources; pegboard doctor says what is wrong"),
     "models": "pegboard chat --model PROVIDER:MODEL names one",
     "settings": "pegboard config",

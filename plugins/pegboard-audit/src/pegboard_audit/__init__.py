@@ -1,0 +1,43 @@
+"""What was called on the boards of a user, by all of their processes: kept in one SQLite file, and read from it.
+
+Installing the package is what switches it on: every host of the environment writes its calls. `pegboard audit` reads
+them. A program of your own does so with `AuditReader`, and hears new ones of every process with `follow`:
+
+    with AuditReader() as reader:
+        for call in reader.calls(CallQuery(since=time.time() - 3600, failed=True)):
+            print(call.name, call.code)
+
+Each name is imported when it is asked for.
+
+.. versionadded:: 0.1
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pegboard_audit._database import AuditError
+    from pegboard_audit.reading import AuditReader, CallQuery, CallRecord, follow
+    from pegboard_audit.settings import AuditDbSettings, file_of
+
+__all__ = ["AuditDbSettings", "AuditError", "AuditReader", "CallQuery", "CallRecord", "file_of", "follow"]
+
+_HOMES = {
+    "AuditDbSettings": "settings",
+    "AuditError": "_database",
+    "AuditReader": "reading",
+    "CallQuery": "reading",
+    "CallRecord": "reading",
+    "file_of": "settings",
+    "follow": "reading",
+}
+"""Where each name lives; every start of a board comes here."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -1,0 +1,195 @@
+"""The SQLite file: its table, how it is opened, and what can be wrong with it, in words.
+
+One table, `calls`; a row a call, and nothing of a row ever changes. `seq` grows in the order of the commits of all
+processes together, since SQLite has one writer at a time: whoever has read up to one finds all later ones behind it.
+
+`PRAGMA application_id` says that the file is ours, `user_version` which form it has. WAL, so that readers never hold
+a writer; `synchronous = NORMAL`, so that a commit waits for no disk: killing a process loses nothing that was
+committed, a power cut may lose the last commits and never the file (https://sqlite.org/wal.html).
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from typing import TYPE_CHECKING
+
+from pegboard.config import open_private, private_folder
+from pegboard.errors import PegboardError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+APPLICATION_ID = 0x70654175  # "peAu"
+VERSION = 1
+BUSY_MS = 250
+"""How long SQLite itself waits for another process's lock; whoever writes tries again."""
+
+COLUMNS = (
+    "id", "parent_id", "started_at", "duration_ms", "name", "user_id", "session", "channel", "source", "status",
+    "code", "reason", "timings", "verdicts", "trace_id", "arguments",
+)  # fmt: skip
+"""What a row has beside `seq`, in this order."""
+
+_SCHEMA = (
+    "CREATE TABLE calls (seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL, parent_id TEXT,"
+    " started_at REAL NOT NULL, duration_ms REAL NOT NULL, name TEXT, user_id TEXT, session TEXT NOT NULL,"
+    " channel TEXT, source TEXT, status TEXT NOT NULL, code TEXT, reason TEXT, timings TEXT, verdicts TEXT,"
+    " trace_id TEXT, arguments TEXT)",
+    "CREATE INDEX calls_by_time ON calls (started_at)",
+    "CREATE INDEX calls_by_id ON calls (id)",
+    "CREATE INDEX calls_by_parent ON calls (parent_id, session) WHERE parent_id IS NOT NULL",
+)
+INSERT = f"INSERT INTO calls ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"  # noqa: S608 - names of ours
+
+
+class AuditError(PegboardError):
+    """The file of the audit cannot be used.
+
+    Args:
+        message: what is wrong, with the file's name.
+        reason: a word for programs: locked, read_only, full, unavailable, damaged, foreign, newer, failed.
+        hint: how to repair it.
+
+    .. versionadded:: 0.1
+    """
+
+    def __init__(self, message: str, *, reason: str, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.reason = reason
+
+
+_AWAY = "move it away: mv '{0}' '{0}.old'; a new one begins with the next call"
+# By the name of SQLite's result code: reason, words, hint.
+_TROUBLES = (
+    ("SQLITE_BUSY", "locked", "is locked by another program", "end the program that holds it"),
+    ("SQLITE_LOCKED", "locked", "is locked by another program", "end the program that holds it"),
+    ("SQLITE_READONLY", "read_only", "is read-only for this user", "let this user write the file and its folder"),
+    ("SQLITE_FULL", "full", "cannot grow: its disk is full", "make room on the disk, or lower megabytes"),
+    ("SQLITE_IOERR", "full", "cannot be written or read: its disk fails", "look at the disk"),
+    ("SQLITE_CANTOPEN", "unavailable", "cannot be opened", "look at what it is, and at its rights"),
+    ("SQLITE_NOTADB", "damaged", "is not a database", _AWAY),
+    ("SQLITE_CORRUPT", "damaged", "is damaged", _AWAY),
+)
+
+
+def error_of(problem: sqlite3.Error | OSError, path: Path) -> AuditError:
+    """What an error of the driver or the system means for the file."""
+    name = getattr(problem, "sqlite_errorname", None) or ""
+    for prefix, reason, words, hint in _TROUBLES:
+        if name.startswith(prefix):
+            return AuditError(f"the audit's file {path} {words}", reason=reason, hint=hint.format(path))
+    why = problem.strerror if isinstance(problem, OSError) else None
+    message = f"the audit's file {path} cannot be used: {why or 'the database failed'}"
+    return AuditError(message, reason="unavailable" if why else "failed", hint="look at what it is, and at its rights")
+
+
+def damaged(path: Path) -> AuditError:
+    """What is in the file is not what anybody here wrote."""
+    return AuditError(f"the audit's file {path} is damaged", reason="damaged", hint=_AWAY.format(path))
+
+
+def open_for_writing(path: Path, *, make_folder: bool) -> sqlite3.Connection:
+    """A connection to the file, made with its table where it is missing: 0600, as are those that SQLite puts beside it.
+
+    Args:
+        path: the file.
+        make_folder: whether its folder is ours to make: the user's state folder is, one that somebody named is not.
+
+    Raises:
+        AuditError: it is another program's, or of a newer version.
+        sqlite3.Error, OSError: what else a file can be wrong with.
+    """
+    if make_folder:
+        private_folder(path.parent)
+    os.close(open_private(path, os.O_RDWR))
+    connection = _connect(path, "rw")
+    try:
+        if not _has_table(connection, path):  # before anything is changed: the file may be somebody else's
+            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # holds only before there is a table
+            connection.execute("PRAGMA journal_mode = WAL")
+            _make_table(connection, path)
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA journal_size_limit = 4194304")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def open_for_reading(path: Path) -> sqlite3.Connection | None:
+    """A connection that cannot write; None where there is no file, or nothing in it yet.
+
+    Raises:
+        AuditError: the file cannot be read, or holds something else.
+    """
+    if not path.exists():
+        return None
+    try:
+        connection = _connect(path, "ro")
+        try:
+            has_table = _has_table(connection, path)
+        except BaseException:
+            connection.close()
+            raise
+    except (sqlite3.Error, OSError) as problem:
+        raise error_of(problem, path) from problem
+    if has_table:
+        return connection
+    connection.close()
+    return None
+
+
+def _connect(path: Path, mode: str) -> sqlite3.Connection:
+    uri = f"{path.absolute().as_uri()}?mode={mode}"
+    return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False, timeout=BUSY_MS / 1000)
+
+
+def _has_table(connection: sqlite3.Connection, path: Path) -> bool:
+    """Whether the file is one of ours, with its table; False: nothing is in it yet.
+
+    Raises:
+        AuditError: it is another program's, or of a newer version.
+    """
+    began = not connection.in_transaction
+    if began:
+        connection.execute("BEGIN")  # one state of the file: another process may be making its table just now
+    try:
+        (application,) = connection.execute("PRAGMA application_id").fetchone()
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    finally:
+        if began and connection.in_transaction:
+            connection.execute("ROLLBACK")
+    if application != APPLICATION_ID and (tables or version or application):
+        message = f"the audit's file {path} holds something else: it is another program's database"
+        raise AuditError(message, reason="foreign", hint="name another as file under [plugins.audit_db]")
+    if version > VERSION:
+        message = f"the audit's file {path} was written by a newer version of pegboard-audit"
+        raise AuditError(message, reason="newer", hint="pip install --upgrade pegboard-audit")
+    return bool(tables)
+
+
+def _make_table(connection: sqlite3.Connection, path: Path) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        if not _has_table(connection, path):  # another process may have been quicker
+            for statement in _SCHEMA:
+                connection.execute(statement)
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version = {VERSION}")
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def identity_of(path: Path) -> tuple[int, int] | None:
+    """Which file is at a path now; None: there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino

@@ -1,0 +1,166 @@
+"""Calls as a person reads them at a terminal. What callers and tools chose is made harmless by what writes it
+(`pegboard.cli.emit_line`, `emit_table`); here it is put into one line and cut."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from typing import TYPE_CHECKING
+
+from pegboard.cli import answer_stream, can_show, emit_line, emit_table, is_terminal, printable_line
+from pegboard_audit._figures import ASCII_BARS, BARS, milliseconds
+from pegboard_audit._waterfall import ASCII_BLOCK, BLOCK, bar, bars_of, stages_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from pegboard_audit._figures import Figures
+    from pegboard_audit.reading import CallRecord
+
+HEADERS = ("time", "tool", "user", "source", "outcome", "ms", "ms by stage", "id")
+RIGHT = (5,)
+STAGE_SHARE = 0.05
+"""Of how much of a call a stage has to have taken to be named in the table."""
+MAX_NAME = 40
+LEAST_BAR = 12
+
+
+def head_line(figures: Figures) -> str:
+    """Calls, errors, durations, and how the calls came over time."""
+    slowest = figures.slowest
+    assert slowest is not None, "there is a call"
+    return ", ".join(
+        (
+            f"{figures.calls} call{'' if figures.calls == 1 else 's'}",
+            f"{figures.errors} error{'' if figures.errors == 1 else 's'}",
+            f"p50 {milliseconds(figures.percentile(50))} ms",
+            f"p95 {milliseconds(figures.percentile(95))} ms",
+            f"slowest {milliseconds(slowest.duration_ms)} ms ({_name(slowest)})",
+            f"by the minute {figures.spark(BARS if _shows(BARS) else ASCII_BARS)}",
+        )
+    )
+
+
+def row(call: CallRecord) -> tuple[str, ...]:
+    """A row of the table, by `HEADERS`."""
+    return (
+        _moment(call.started_at), _name(call), printable_line(call.user_id or "-", MAX_NAME),
+        printable_line(call.source or "-", MAX_NAME), _outcome(call), milliseconds(call.duration_ms),
+        _stages(call), printable_line(call.id, MAX_NAME),
+    )  # fmt: skip
+
+
+def line(call: CallRecord) -> str:
+    """A line of `--follow`, whose columns stand below each other as long as nothing is long."""
+    when, name, user, _, outcome, took, stages, id_ = row(call)
+    return f"{when}  {name:<20}  {user:<10}  {outcome:<14}  {took:>8} ms  {id_:<14}  {stages}".rstrip()
+
+
+def emit_stats(groups: Mapping[str, Mapping[str | None, Figures]]) -> None:
+    """A table for each group that has anything."""
+    headers = ("calls", "errors", "p50 ms", "p95 ms", "slowest ms")
+    for number, (title, found) in enumerate((title, found) for title, found in groups.items() if found):
+        if number:
+            emit_line("")
+        rows = [
+            (
+                printable_line(value or "-", MAX_NAME), str(one.calls), str(one.errors),
+                *(milliseconds(one.to_json()[key]) for key in ("p50_ms", "p95_ms", "slowest_ms")),
+            )
+            for value, one in found.items()
+        ]  # fmt: skip
+        emit_table((title.removesuffix("s"), *headers), rows, right=range(1, 1 + len(headers)))
+
+
+def emit_call(call: CallRecord, family: Sequence[CallRecord]) -> None:
+    """Everything that is known of one call."""
+    emit_line("\n".join(_facts(call)))
+    if call.timings:
+        emit_line("\nstages:\n" + "\n".join(_stage_lines(call)))
+    if call.verdicts:
+        emit_line("")
+        rows = [
+            (one.guard, one.stage.value, one.verdict, milliseconds(one.duration_us / 1000)) for one in call.verdicts
+        ]
+        emit_table(("guard", "stage", "verdict", "ms"), rows, right=(3,))
+    if len(family) > 1:
+        emit_line("\nwaterfall:\n" + "\n".join(_waterfall(call, family)))
+
+
+def _facts(call: CallRecord) -> Iterator[str]:
+    facts = {
+        "call": call.id,
+        "tool": _name(call),
+        "from": call.source,
+        "time": _moment(call.started_at, whole=True),
+        "user": call.user_id,
+        "session": f"{call.session} ({call.channel})" if call.channel else call.session,
+        "outcome": _outcome(call),
+        "took": f"{milliseconds(call.duration_ms)} ms",
+        "parent": call.parent_id,
+        "trace": call.trace_id,
+        "arguments": None if call.arguments is None else json.dumps(call.arguments, ensure_ascii=False),
+    }
+    for name, value in facts.items():
+        if value:
+            yield f"{name + ':':11}{printable_line(value)}"
+
+
+def _stage_lines(call: CallRecord) -> Iterator[str]:
+    """The stages follow each other, so their bars do."""
+    width = _room(10 + 2 + 8 + 3 + 2)
+    whole = sum(call.timings.values()) / 1000
+    for stage, begins, takes in stages_of(call.timings):
+        yield f"  {stage:<10}{milliseconds(takes):>8} ms  {bar(begins, takes, whole, width, _block())}"
+
+
+def _waterfall(call: CallRecord, family: Sequence[CallRecord]) -> Iterator[str]:
+    """Names in from of those that they called; the call that is shown has a mark."""
+    bars = bars_of(family)
+    names = [f"{'  ' * one.depth}{_name(one.call)}{' *' if one.call.seq == call.seq else ''}" for one in bars]
+    outcomes = [_outcome(one.call) for one in bars]
+    broad, wide = max(map(len, names)), max(map(len, outcomes))
+    width = _room(2 + broad + 8 + 5 + wide + 4)
+    whole = max(one.begins_ms + one.takes_ms for one in bars)
+    for name, outcome, one in zip(names, outcomes, bars, strict=True):
+        drawn = bar(one.begins_ms, one.takes_ms, whole, width, _block())
+        yield f"  {name:<{broad}}{milliseconds(one.takes_ms):>8} ms  {outcome:<{wide}}  {drawn}"
+
+
+def _room(taken: int) -> int:
+    """The columns that are left for bars."""
+    return max(shutil.get_terminal_size().columns - taken, LEAST_BAR)
+
+
+def _block() -> str:
+    return BLOCK if _shows(BLOCK) else ASCII_BLOCK
+
+
+def _shows(signs: str) -> bool:
+    """Whether the answer can hold these signs: a file can, and not every terminal."""
+    stream = answer_stream()
+    return not is_terminal(stream) or can_show(stream, signs)
+
+
+def _moment(seconds: float, *, whole: bool = False) -> str:
+    """The local time; with its date where that is not today's."""
+    then = time.localtime(seconds)
+    clock = f"{time.strftime('%H:%M:%S', then)}.{int(seconds % 1 * 1000):03}"
+    is_today = then[:3] == time.localtime()[:3]
+    return clock if is_today and not whole else f"{time.strftime('%Y-%m-%d', then)} {clock}"
+
+
+def _name(call: CallRecord) -> str:
+    return printable_line(call.name, MAX_NAME) if call.name else "-"
+
+
+def _outcome(call: CallRecord) -> str:
+    """What became of it, and which kind of that."""
+    word = call.outcome or "done"
+    return f"{word} ({printable_line(call.reason, MAX_NAME)})" if call.reason else word
+
+
+def _stages(call: CallRecord) -> str:
+    least = STAGE_SHARE * sum(call.timings.values())
+    return ", ".join(f"{stage} {milliseconds(us / 1000)}" for stage, us in call.timings.items() if us and us >= least)
