@@ -12,6 +12,7 @@ API = [
     "CallContext",
     "CallNext",
     "Check",
+    "CheckedResult",
     "ConfigError",
     "Confirmation",
     "Content",

@@ -65,7 +65,7 @@ with _collector_paused():
         ToolError,
     )
     from pegboard.hookspecs import hookimpl
-    from pegboard.results import ToolResult
+    from pegboard.results import CheckedResult, ToolResult
     from pegboard.tools import Annotations, Example, Limits, Origin, RateLimit, Risk, Run, Tool, ToolCall, tool
 
 if TYPE_CHECKING:
@@ -82,6 +82,7 @@ __all__ = [
     "CallContext",
     "CallNext",
     "Check",
+    "CheckedResult",
     "ConfigError",
     "Confirmation",
     "Content",

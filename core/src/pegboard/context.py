@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from pegboard._frozen import EMPTY
 from pegboard.errors import ErrorCode, Retry, ToolError
 from pegboard.limits import CALL_LEVELS
-from pegboard.results import ToolResult
+from pegboard.results import CheckedResult, ToolResult
 from pegboard.text import clean
 
 if TYPE_CHECKING:
@@ -66,6 +66,7 @@ class CallContext:
         "deadline",
         "depth",
         "held",
+        "last_checked",
         "layers_scope",
         "on_begun",
         "permissions",
@@ -94,6 +95,7 @@ class CallContext:
         # What the deadline ends, while the handler runs under one; and who has stopped its clock.
         self.scope: trio.CancelScope | None = None
         self.layers_scope: trio.CancelScope | None = None
+        self.last_checked: tuple[ToolResult, int] | None = None  # what layers gave on, and its size
         self._parent = parent
         self._stops = 0
         self._left: list[tuple[trio.CancelScope, float]] = []
@@ -165,6 +167,17 @@ class CallContext:
         """
         if self.on_begun is not None:
             self.on_begun()
+
+    def checked(self, result: ToolResult) -> CheckedResult | None:
+        """For a layer: the success that `call_next` just answered, to be given again at another call.
+
+        None for a failure, and for anything else, which nobody has checked.
+
+        .. versionadded:: 0.1
+        """
+        if self.last_checked is None or result is not self.last_checked[0] or result.error is not None:
+            return None
+        return CheckedResult(self.tool, *self.last_checked)
 
     async def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
         """Tell the caller how far the work is; nothing happens where nobody listens."""

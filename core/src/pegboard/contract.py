@@ -18,7 +18,7 @@ from pegboard._values import Shown, Value
 if TYPE_CHECKING:
     from pegboard.context import CallContext
     from pegboard.errors import Fault, ToolError
-    from pegboard.results import ToolResult
+    from pegboard.results import CheckedResult, ToolResult
     from pegboard.session import Session
     from pegboard.tools import Tool, ToolCall
 
@@ -117,6 +117,9 @@ class Layer(Shown):
             a handler returns. A `ToolError` that it raises is the answer; anything else is INTERNAL_ERROR, and says
             whether the tool ran. The tool's deadline is that of its layers, too.
         after: names of layers that must lie around this one.
+        at_once: `at_once(context, arguments)`, plain: what the layer answers without the tool and without waiting, as a
+            pair of a `CheckedResult` and details to add; None: it has nothing, and `around` is asked. Only the
+            outermost layer is asked so, since it costs a fraction of `around`; so `around` alone has to do as well.
 
     .. versionadded:: 0.1
     """
@@ -124,6 +127,7 @@ class Layer(Shown):
     name: str
     around: Callable[[CallContext, Mapping[str, Any], CallNext], Awaitable[ToolResult]]
     after: tuple[str, ...] = attrs.field(default=(), converter=_names)
+    at_once: Callable[[CallContext, Mapping[str, Any]], tuple[CheckedResult, Mapping[str, Any]] | None] | None = None
 
 
 class Verdict(NamedTuple):

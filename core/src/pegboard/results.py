@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import marshal
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 import attrs
 
+from pegboard._frozen import EMPTY, thaw
 from pegboard.content import Content, TextContent, content_from_json
 from pegboard.errors import ErrorCode, ToolError
 
@@ -151,6 +153,41 @@ class ToolResult:
 
     def _joined_text(self) -> str:
         return "\n".join(block.text for block in self.content if isinstance(block, TextContent))
+
+
+class CheckedResult:
+    """A success that the host has checked, to be given again: `CallContext.checked` makes it, `Layer.at_once` gives it.
+
+    Every copy has data of its own, so that what one caller does to it no other sees.
+
+    Args:
+        tool: whose result it is.
+        result: the result, of plain JSON.
+        size: of what it shows, in bytes or a little less.
+
+    .. versionadded:: 0.1
+    """
+
+    __slots__ = ("_content", "_data", "_details", "size", "tool")
+
+    def __init__(self, tool: Any, result: ToolResult, size: int) -> None:
+        self.tool = tool
+        self._content = result.content
+        self._data = marshal.dumps(thaw(result.data), 2)  # the quickest deep copy of JSON that there is
+        self._details = result.details or EMPTY
+        self.size = size + len(self._data)
+        """What it holds of memory, in bytes or a little less."""
+
+    def copy(
+        self,
+        details: Mapping[str, Any] = EMPTY,
+        id: str = "",  # noqa: A002 - the field's name
+        name: str = "",
+        duration_ms: float = 0.0,
+    ) -> ToolResult:
+        """The result once more, with details added."""
+        data = marshal.loads(self._data)  # noqa: S302 - bytes of our own
+        return ToolResult(self._content, data, None, {**self._details, **details}, id, name, duration_ms)
 
 
 def stamped(result: ToolResult, id: str, name: str, duration_ms: float) -> ToolResult:  # noqa: A002 - the field's name

@@ -12,6 +12,7 @@ from trio.testing import MockClock
 
 from pegboard import (
     CallContext,
+    CheckedResult,
     ErrorCode,
     Guard,
     Layer,
@@ -347,6 +348,84 @@ async def test_a_tool_whose_layers_cannot_be_made_is_not_registered(
 def test_layers_that_wait_for_each_other_are_refused() -> None:
     with pytest.raises(PluginError, match="the layers a, b wait for each other"):
         planning._in_order([Layer("a", through, ("b",)), Layer("b", through, ("a",))], "layers")
+
+
+# answers at once ----------------------------------------
+
+
+def remembering(kept: list[CheckedResult], details: Any = None, make: Any = None) -> Layer:
+    """A layer that gives its first answer again, at once."""
+
+    async def around(context: CallContext, arguments: Any, call_next: Any) -> ToolResult:
+        result = await call_next()
+        if (checked := context.checked(result)) is not None:
+            kept.append(checked)
+        return result
+
+    def at_once(context: CallContext, arguments: Any) -> Any:
+        return (make or (lambda one: (one, details or {})))(kept[0]) if kept else None
+
+    return Layer("remembers", around, at_once=at_once)
+
+
+@pytest.mark.parametrize("run", ["async", "inplace", "thread"])
+async def test_a_layer_gives_a_checked_result_again_without_the_tool(layered: Any, runs: list[Any], run: str) -> None:
+    async with layered(remembering([], {"from": "memory"}), run=run) as host:
+        session = host.session()
+        first, again = [await session.call("count", {"number": 7}, id=id_) for id_ in ("one", "two")]
+        again.data["number"] = 8  # a caller may do what it likes to its own
+        third = await session.call("count", {"number": 7})
+    assert (again.id, again.name, again.text, again.details) == ("two", "count", first.text, {"from": "memory"})
+    assert again.duration_ms > 0
+    assert third.data == first.data == {"number": 7}
+    assert runs == [7]
+
+
+async def test_only_what_the_host_has_checked_can_be_given_again(layered: Any) -> None:
+    seen: list[Any] = []
+
+    async def around(context: CallContext, arguments: Any, call_next: Any) -> ToolResult:
+        seen.append(context.checked(ToolResult.json({"number": 1})))
+        result = await call_next()
+        seen.append(context.checked(result))
+        seen.append(context.checked(ToolResult.json({"number": 1})))
+        return result
+
+    async with layered(Layer("looks", around), read_only=True) as host:
+        assert not (await host.session().call("count", {"number": -1})).ok
+        assert seen == [None, None, None]
+        assert (await host.session().call("count", {"number": 1})).ok
+    assert [type(one) for one in seen[3:]] == [type(None), CheckedResult, type(None)]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda one: one,
+        lambda one: (one.copy(), {}),
+        lambda one: (one, {"when": object()}),
+        lambda one: (one, None),
+        lambda one: (CheckedResult(None, one.copy(), 1), {}),
+        lambda one: 1 / 0,
+    ],
+    ids=["no pair", "not checked", "odd details", "no details", "of another tool", "raises"],
+)
+async def test_a_layer_that_answers_rubbish_at_once_is_an_error_that_says_the_tool_did_not_run(
+    layered: Any, runs: list[Any], make: Any
+) -> None:
+    async with layered(remembering([], make=make)) as host:
+        assert (await host.session().call("count", {"number": 1})).ok
+        result = await host.session().call("count", {"number": 1})
+    assert result.error.code is ErrorCode.INTERNAL_ERROR
+    assert (result.error.details["executed"], result.error.details["layer"]) == (False, "remembers")
+    assert runs == [1]
+
+
+async def test_only_the_outermost_layer_is_asked_at_once(layered: Any, runs: list[Any]) -> None:
+    async with layered(remembering([]), Layer("outer", through)) as host:
+        for _ in range(2):
+            assert (await host.session().call("count", {"number": 1})).ok
+    assert runs == [1, 1]
 
 
 # the whole promise ----------------------------------------

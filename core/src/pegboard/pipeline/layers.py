@@ -1,8 +1,9 @@
 """Layers: what plugins put around the work of a tool, between limits and filters - a cache, a retry, a recorder.
 
 A layer runs the tool by `call_next()`, once, again or not at all, and answers with a result. Invariants: `call_next`
-answers, and raises nothing but a genuine cancellation; what a layer answers is checked as what a handler returned; all
-layers together, and every run of the tool in them, end by the tool's deadline, and whether the tool ran is told truly.
+answers, and raises nothing but a genuine cancellation; what a layer answers is checked, once, as what a handler
+returned; all layers together, and every run of the tool in them, end by the tool's deadline, and whether the tool ran
+is told truly.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from pegboard.errors import ErrorCode, Retry, ToolError
 from pegboard.pipeline.classify import pass_on, repeat_of, timed_out
 from pegboard.pipeline.execution import LATE_S
 from pegboard.pipeline.normalise import UnusableError, check_output, to_result
-from pegboard.results import ToolResult
+from pegboard.results import CheckedResult, ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -32,19 +33,19 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("pegboard")
 
+_PLAIN = frozenset((str, int, float, bool))
+
 
 @attrs.define(eq=False, repr=False)
 class Run(Shown):
     """What one call knows of the work in its layers."""
 
+    context: CallContext
     ran: bool = False
     """Whether the tool may have had an effect."""
-    result: ToolResult | None = None
-    """What was checked last, and its size."""
-    size: int = 0
 
     def take(self, result: ToolResult, size: int) -> ToolResult:
-        self.result, self.size = result, size
+        self.context.last_checked = result, size
         return result
 
 
@@ -59,14 +60,23 @@ def make_layered(
     import trio
 
     waits, timeout_s = inspect.iscoroutinefunction(execute), runtime.timeout_of(tool)
-    may_repeat = repeat_of(tool) is Retry.SAME
+    may_repeat, name, ask_at_once = repeat_of(tool) is Retry.SAME, tool.name, layers[0].at_once
 
     async def layered(
         context: CallContext, kwargs: Mapping[str, Any], call_id: str, started: float, trace: Trace | None
     ) -> tuple[ToolResult, int]:
-        run = Run()
         if trace is not None:
             trace.execute_at = perf_counter()
+        if ask_at_once is not None:
+            try:
+                if (found := ask_at_once(context, context.arguments)) is not None:
+                    checked, details = _require_checked(tool, found)
+                    duration_ms = (perf_counter() - started) * 1000
+                    return checked.copy(details, call_id, name, duration_ms), checked.size
+            except BaseException as problem:  # noqa: BLE001 - a layer that fails answers for itself
+                pass_on(problem)
+                return ToolResult.of_error(_refusal(tool, layers[0], problem, Run(context))), 0
+        run = Run(context)
 
         async def call_tool() -> ToolResult:
             if run.ran and not may_repeat:
@@ -89,7 +99,7 @@ def make_layered(
         if scope.cancelled_caught:
             told = {} if run.ran else {"executed": False, "retry": Retry.SAME.value}
             return ToolResult.of_error(timed_out(tool, timeout_s, **told)), 0
-        return result, run.size
+        return result, 0 if context.last_checked is None else context.last_checked[1]
 
     return layered
 
@@ -100,14 +110,26 @@ def _make_next(
     async def ask() -> ToolResult:
         try:
             answer: Any = await layer.around(context, context.arguments, call_next)
-            if answer is run.result and isinstance(answer, ToolResult):  # as it came from below, where it was checked
-                return answer
+            last = None if context.last_checked is None else context.last_checked[0]
+            is_known = answer is last  # as it came from below, where it was checked
+            if last is not None and is_known:
+                return last
             return run.take(*_checked(tool, output_validator, answer))
         except BaseException as problem:  # noqa: BLE001 - a layer that fails answers for itself
             pass_on(problem)
             return run.take(ToolResult.of_error(_refusal(tool, layer, problem, run)), 0)
 
     return ask
+
+
+def _require_checked(tool: Tool, found: Any) -> tuple[CheckedResult, Mapping[str, Any]]:
+    """What a layer answers at once: a result that was checked, of this very tool, and details that are plain."""
+    checked, details = found if type(found) is tuple and len(found) == 2 else (found, None)
+    if type(checked) is not CheckedResult or checked.tool is not tool:
+        raise UnusableError(f"answered {type(checked).__name__} at once, expected a CheckedResult of this tool")
+    if type(details) is not dict or not _PLAIN.issuperset(map(type, details.values())):
+        raise UnusableError("answered details at once that are not an object of plain values")
+    return checked, details
 
 
 def _checked(tool: Tool, output_validator: Validator | None, answer: Any) -> tuple[ToolResult, int]:

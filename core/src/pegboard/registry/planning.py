@@ -163,22 +163,22 @@ def _all_of(kind: type[Named]) -> Callable[[Any], list[Named]]:
     return take
 
 
-def _unguarded(record: PluginRecord, where: str, problem: BaseException) -> NoReturn:
-    """A tool that a plugin could not guard is not registered."""
-    if isinstance(problem, PegboardError):  # who says what is wrong and how to repair it says it best
-        raise problem
-    raise PluginError(
-        f"plugin {record.label} could not guard it: {reason_of(problem)}",
-        hint=f"repair or uninstall {record.distribution or record.name}",
-    ) from problem
+def _unmade(what: str) -> Callable[[PluginRecord, str, BaseException], NoReturn]:
+    """A tool for which a plugin could not make what it has to is not registered."""
+
+    def refuse(record: PluginRecord, where: str, problem: BaseException) -> NoReturn:
+        if isinstance(problem, PegboardError):  # who says what is wrong and how to repair it says it best
+            raise problem
+        raise PluginError(
+            f"plugin {record.label} could not {what}: {reason_of(problem)}",
+            hint=f"repair or uninstall {record.distribution or record.name}",
+        ) from problem
+
+    return refuse
 
 
-def _unlayered(record: PluginRecord, where: str, problem: BaseException) -> NoReturn:
-    raise PluginError(f"plugin {record.label} could not make its layers: {reason_of(problem)}") from problem
-
-
-def _unexecuted(record: PluginRecord, where: str, problem: BaseException) -> NoReturn:
-    raise PluginError(f"plugin {record.label} could not make its executor: {reason_of(problem)}") from problem
+_unguarded, _unlayered = _unmade("guard it"), _unmade("make its layers")
+_unexecuted = _unmade("make its executor")
 
 
 def _callable(answer: Any) -> Any:
