@@ -379,3 +379,23 @@ def test_there_are_as_many_blocks_as_were_sent(raw: list[object]) -> None:
     """Invariant: no block is lost, none is made up, whatever the others are."""
     assert len(blocks_of(raw).blocks) == len(raw)
     assert len(messages_of({"messages": [{"role": "user", "content": [one]} for one in raw]})) == len(raw)
+
+
+@pytest.mark.parametrize(
+    ("given", "details"),
+    [
+        ({"ttlMs": 5000, "cacheScope": "private"}, {"ttl_ms": 5000, "cache_scope": "private"}),
+        ({"ttlMs": 0, "cacheScope": "public"}, {"ttl_ms": 0, "cache_scope": "public"}),
+        ({"ttlMs": -1, "cacheScope": "all"}, None),
+        ({"ttlMs": True, "cacheScope": ["public"]}, None),
+        ({"ttlMs": "5", "cacheScope": None}, None),
+        ({"ttlMs": float("inf")}, None),
+        ({}, None),
+    ],
+)
+def test_how_long_a_result_may_be_cached_stands_in_its_details(given: dict, details: dict | None) -> None:
+    """Whoever caches has to know it (`ttlMs`, `cacheScope`): of what was read, and of a call that says it."""
+    read = resource_blocks({"contents": [{"uri": "a:b", "text": "one"}], **given})
+    assert (read.details or None) == details
+    called = result_of({"content": [{"type": "text", "text": "one"}], **given}, server="s")
+    assert called.details == details

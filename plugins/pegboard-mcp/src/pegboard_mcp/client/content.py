@@ -63,6 +63,22 @@ _KNOWN_KEYS = {
 _RESOURCE_KEYS = {"uri", "mimeType", "text", "blob", "name"}
 
 
+class ReadBlocks(tuple["Content", ...]):
+    """What lies at an address; `details` says for how long it may be given again, where the server said so."""
+
+    details: Mapping[str, Any] | None = None
+
+
+def cache_hints(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """`ttlMs` and `cacheScope` of a result, as details have them: `ttl_ms` and `cache_scope`.
+
+    From 2026-07-28 on they stand in what `resources/read` and the lists give; elsewhere they mean the same.
+    """
+    ttl_ms, scope = raw.get("ttlMs"), raw.get("cacheScope")
+    hints: dict[str, Any] = {"ttl_ms": ttl_ms} if type(ttl_ms) is int and ttl_ms >= 0 else {}
+    return {**hints, "cache_scope": scope} if scope in ("public", "private") else hints
+
+
 class Reading(NamedTuple):
     """Blocks in their order, and what is to be said about them."""
 
@@ -107,6 +123,7 @@ def result_of(raw: Any, *, server: str, mask: Callable[[str], str] | None = None
             data = data if isinstance(data, dict) else {"result": data}
             blocks = blocks or (TextContent(plain_surrogates(text)),)
     room.take_meta(raw.get("_meta"))
+    room.details |= cache_hints(raw)
     if not blocks and data is None and not room.details:
         return ToolResult.empty()
     return ToolResult(content=blocks, data=data, details=room.details or None)
@@ -142,8 +159,9 @@ def messages_of(raw: Any, *, is_raw: bool = False) -> tuple[Message, ...]:
     return tuple(messages)
 
 
-def resource_blocks(raw: Any, *, is_raw: bool = False) -> tuple[Content, ...]:
-    """What a `resources/read` gave, from its raw JSON: texts and bytes alike as `BinaryContent` with their address.
+def resource_blocks(raw: Any, *, is_raw: bool = False) -> ReadBlocks:
+    """What a `resources/read` gave, from its raw JSON: texts and bytes alike as `BinaryContent` with their address,
+    and how long it may be cached.
 
     What hides in texts is taken out, unless `is_raw`.
 
@@ -152,7 +170,9 @@ def resource_blocks(raw: Any, *, is_raw: bool = False) -> tuple[Content, ...]:
     listed = raw.get("contents") if isinstance(raw, Mapping) else None
     contents = [{"type": "resource", "resource": one} for one in listed] if isinstance(listed, list) else []
     blocks = _read_blocks(contents, _Room())
-    return blocks if is_raw else clean_blocks(blocks)[0]
+    read = ReadBlocks(blocks if is_raw else clean_blocks(blocks)[0])
+    read.details = cache_hints(raw) if isinstance(raw, Mapping) else None
+    return read
 
 
 class _Room:

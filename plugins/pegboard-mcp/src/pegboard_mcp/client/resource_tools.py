@@ -118,7 +118,7 @@ def _result_of(given: str | bytes | Sequence[Content]) -> ToolResult:
     if isinstance(given, str):
         return ToolResult(content=(TextContent(given),))
     blocks = (BinaryContent(given),) if isinstance(given, bytes) else tuple(given)
-    return ToolResult(content=tuple(map(_readable, blocks)))
+    return ToolResult(content=tuple(map(_readable, blocks)), details=getattr(given, "details", None) or None)
 
 
 def _readable(block: Content) -> Content:
