@@ -1,0 +1,41 @@
+"""What `pegboard doctor` says of the cache: what is cached, and what is not though somebody said so."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pegboard import Finding, PluginError
+from pegboard_cache.settings import rule_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pegboard_cache.settings import CacheSettings
+
+MAX_NAMED = 20
+
+
+def findings(board: Any, settings: CacheSettings) -> Iterator[Finding]:
+    """A note of what is cached, and a warning for each tool that may not be."""
+    cached = []
+    for name, tool in sorted(board.tools.items()):
+        try:
+            rule = rule_of(tool, settings)
+        except PluginError:  # such a tool is not on the board, and doctor says so
+            continue
+        if rule is None:
+            continue
+        if tool.read_only:
+            cached.append(f"{name} ({rule.cache_s:g} s)")
+        else:
+            yield Finding(
+                "a tool is not cached", f"tool {name}", f"cache_s is {rule.cache_s:g}, and it is not read-only",
+                f"remove cache_s, or have its author mark it read_only; [plugins.cache.tools.{name}] cache_s = 0",
+                "warning",
+            )  # fmt: skip
+    if cached:
+        more = f" and {len(cached) - MAX_NAMED} more" if len(cached) > MAX_NAMED else ""
+        yield Finding(
+            "results are cached", "[plugins.cache]", ", ".join(cached[:MAX_NAMED]) + more,
+            "nothing to repair; cache_s = 0 for one that has to be asked each time", "note",
+        )  # fmt: skip

@@ -1,0 +1,149 @@
+"""The layer around one tool: what was answered before is answered again, and calls that are alike wait for one of them.
+
+A key is who calls, through which profile, the tool's fingerprint, the arguments, and what the rule names beside these.
+Guards have run before a layer is asked, and filters run after it. Of calls that are alike and come at once one runs the
+tool, as golang.org/x/sync/singleflight has it; but each waits under its own deadline, the next takes the place of one
+that is cancelled, and an answer that is not for others - a failure, above all - is given to nobody else: each of them
+asks for itself.
+"""
+
+from __future__ import annotations
+
+import json
+import marshal
+import os
+from typing import TYPE_CHECKING, Any
+
+import trio
+
+from pegboard import Layer, TextContent, ToolResult
+from pegboard_cache._results import Flight, Results, scope_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Mapping
+
+    from pegboard import CallContext, CallNext, CheckedResult, Session, Tool
+    from pegboard_cache._results import Cached, Key
+    from pegboard_cache.settings import Rule
+
+NAME = "cache"
+AFTER = ("record", "replay")
+"""What is recorded is what callers get, from here too."""
+
+_FLAT = frozenset((str, int, float, bool, type(None)))
+_OF_SESSION: Mapping[str, Callable[[Session], Hashable]] = {
+    "session": lambda session: session.id,
+    "channel": lambda session: session.channel,
+}
+_to_json = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
+
+
+def make_layer(tool: Tool, rule: Rule) -> Layer:
+    """The layer of one tool."""
+    fingerprint, scope, current_time = tool.fingerprint, scope_of(tool), trio.current_time
+    parts = [_OF_SESSION.get(name) or _of_environment(name) for name in sorted({*rule.vary, *tool.secrets})]
+    known: tuple[Any, Results] | None = None
+
+    def results_of(context: CallContext) -> Results:
+        nonlocal known
+        host = context.session.host
+        if known is None or known[0] is not host:
+            known = host, host.resource(Results)
+            known[1].watch(host)
+        return known[1]
+
+    def key_of(context: CallContext, arguments: Mapping[str, Any]) -> Key:
+        session = context.session
+        key = (session.user_id, session.profile, fingerprint, canonical(arguments))
+        return (*key, *(part(session) for part in parts)) if parts else key
+
+    def at_once(context: CallContext, arguments: Mapping[str, Any]) -> tuple[CheckedResult, Mapping[str, Any]] | None:
+        now = current_time()
+        found = results_of(context).find(key_of(context, arguments), now)
+        return None if found is None else (found.checked, _hit(found, now))
+
+    async def around(context: CallContext, arguments: Mapping[str, Any], call_next: CallNext) -> ToolResult:
+        results, key = results_of(context), key_of(context, arguments)
+        while True:
+            now = current_time()
+            if (found := results.find(key, now)) is not None:
+                return found.checked.copy(_hit(found, now))
+            flight = results.flights.get(key)
+            if flight is None:
+                return await lead(results, key, context, call_next)
+            if flight in context.held:  # it was made by that very call, and would wait for itself
+                return await call_next()
+            await flight.ended.wait()
+            if flight.checked is not None:
+                return flight.checked.copy({"cache": "hit", "cache_age_s": 0.0})
+            if flight.answered:
+                return await call_next()
+
+    async def lead(results: Results, key: Key, context: CallContext, call_next: CallNext) -> ToolResult:
+        flight = results.flights[key] = Flight(scope, trio.Event())
+        context.held |= {flight}
+        try:
+            result = await call_next()
+            flight.answered = True
+            lasts_s = _lasts_s(result, rule.cache_s)
+            checked = context.checked(result) if lasts_s and _is_for_others(result, context) else None
+            if checked is not None and not flight.changed:
+                now = current_time()
+                flight.checked = checked
+                results.add(key, checked, scope, now, now + lasts_s)
+        finally:
+            if results.flights.get(key) is flight:
+                del results.flights[key]
+            flight.ended.set()
+        if not result.ok:
+            return result
+        return ToolResult(result.content, result.data, details={**(result.details or {}), "cache": "miss"})
+
+    return Layer(NAME, around, AFTER, at_once)
+
+
+def canonical(arguments: Mapping[str, Any]) -> bytes | str:
+    """Arguments in one form, whatever the order of their members; 1, 1.0 and true differ, as they do in JSON text.
+
+    Flat ones, as most are, in a form that takes a fraction of the time of JSON.
+    """
+    if _FLAT.issuperset(map(type, arguments.values())):
+        return marshal.dumps(sorted(arguments.items()), 2)  # before version 3 equal values have equal bytes
+    return _to_json(arguments)
+
+
+def _of_environment(name: str) -> Callable[[Session], Hashable]:
+    return lambda session: os.environ.get(name)
+
+
+def _hit(found: Cached, now: float) -> dict[str, Any]:
+    return {"cache": "hit", "cache_age_s": int((now - found.since) * 1000) / 1000}
+
+
+def _lasts_s(result: ToolResult, cache_s: float) -> float:
+    """How long a result is as good as new: as long as the rule says, or less where the result says so (`ttl_ms`, as
+    MCP's `ttlMs`)."""
+    ttl_ms: Any = (result.details or {}).get("ttl_ms")
+    return max(0, min(ttl_ms, cache_s * 1000)) / 1000 if type(ttl_ms) in (int, float) else cache_s
+
+
+def _is_for_others(result: ToolResult, context: CallContext) -> bool:
+    """Whether another call may have the result: it is whole, it came in time, and no secret stands in it or was masked
+    in it."""
+    details = result.details or {}
+    if not result.ok or "late" in details or "cut" in details:
+        return False
+    if secrets := context.secrets_read:
+        shown = _to_json(result.to_json())
+        if "***" in shown or any(secret in shown for secret in secrets):
+            return False
+    return not _would_be_cut(result, context)
+
+
+def _would_be_cut(result: ToolResult, context: CallContext) -> bool:
+    limit = context.tool.limits.max_result_bytes or context.session.host.board.config.core.max_result_bytes
+    texts = sum(
+        len(block.text.encode("utf-8", "surrogatepass")) for block in result.content if isinstance(block, TextContent)
+    )
+    others = sum(len(getattr(block, "data", None) or b"") for block in result.content)
+    return texts > limit or others > limit or len(_to_json(result.data)) > limit
