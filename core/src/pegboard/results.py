@@ -168,14 +168,14 @@ class CheckedResult:
     .. versionadded:: 0.1
     """
 
-    __slots__ = ("_content", "_data", "_details", "size", "tool")
+    __slots__ = ("_blocks", "_dumped", "_told", "size", "tool")
 
     def __init__(self, tool: Any, result: ToolResult, size: int) -> None:
         self.tool = tool
-        self._content = result.content
-        self._data = marshal.dumps(thaw(result.data), 2)  # the quickest deep copy of JSON that there is
-        self._details = result.details or EMPTY
-        self.size = size + len(self._data)
+        self._blocks = result.content
+        self._dumped = marshal.dumps(thaw(result.data), 2)  # the quickest deep copy of JSON that there is
+        self._told = result.details or EMPTY
+        self.size = size + len(self._dumped)
         """What it holds of memory, in bytes or a little less."""
 
     def copy(
@@ -186,8 +186,8 @@ class CheckedResult:
         duration_ms: float = 0.0,
     ) -> ToolResult:
         """The result once more, with details added."""
-        data = marshal.loads(self._data)  # noqa: S302 - bytes of our own
-        return ToolResult(self._content, data, None, {**self._details, **details}, id, name, duration_ms)
+        data = marshal.loads(self._dumped)  # noqa: S302 - bytes of our own
+        return ToolResult(self._blocks, data, None, {**self._told, **details}, id, name, duration_ms)
 
 
 def stamped(result: ToolResult, id: str, name: str, duration_ms: float) -> ToolResult:  # noqa: A002 - the field's name
