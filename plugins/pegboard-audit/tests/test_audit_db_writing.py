@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pegboard import CallContext, ErrorCode, Stage, Timings, ToolError, Verdict, hookimpl, open_host, tool
-from pegboard_audit import AuditReader, CallQuery, _writer, plugin
+from pegboard_audit import AuditReader, CallQuery, _file, _writer, plugin
 from pegboard_audit._database import APPLICATION_ID, INSERT, open_for_writing
 from pegboard_audit._rows import MAX_TEXT, row_of
 from pegboard_audit._writer import AuditWriter
@@ -151,9 +151,9 @@ async def test_what_a_call_waits_for_is_a_note_in_a_queue(path: Path, monkeypatc
     """The rows are made, and the file is opened and written, in the one thread of the writer."""
     threads = {"row_of": set(), "open_for_writing": set()}
     for name, seen in threads.items():
-        own = getattr(_writer, name)
+        own = getattr(_file, name)
         noting = lambda *given, own=own, seen=seen, **more: seen.add(threading.get_ident()) or own(*given, **more)  # noqa: E731
-        monkeypatch.setattr(_writer, name, noting)
+        monkeypatch.setattr(_file, name, noting)
     await call_all(path, *[("halve", {"number": 4})] * 3)
     assert len(kept(path)) == 3
     assert len(threads["row_of"] | threads["open_for_writing"]) == 1
@@ -168,7 +168,7 @@ async def test_calls_that_come_together_are_committed_together(path: Path, monke
         connection.set_trace_callback(statements.append)
         return connection
 
-    monkeypatch.setattr(_writer, "open_for_writing", opened)
+    monkeypatch.setattr(_file, "open_for_writing", opened)
     monkeypatch.setattr(_writer, "GATHER_S", 60)  # until the host ends, which hurries
     await call_all(path, *[("halve", {"number": 4})] * 200)
     inserts = [number for number, one in enumerate(statements) if one.startswith("INSERT")]
@@ -352,7 +352,7 @@ async def test_a_full_disk_is_told_once_and_what_waits_is_written_later(
             connection.execute(f"PRAGMA max_page_count = {pages}")  # SQLITE_FULL, as of a disk
         return connection
 
-    monkeypatch.setattr(_writer, "open_for_writing", opened)
+    monkeypatch.setattr(_file, "open_for_writing", opened)
     async with open_host(config(path), plugins=[plugin]) as host:
         host.add(halve)
         session = host.session()

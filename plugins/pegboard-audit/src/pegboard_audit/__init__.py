@@ -17,7 +17,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pegboard_audit._database import AuditError
+    from pegboard_audit._errors import AuditError
     from pegboard_audit.reading import AuditReader, CallQuery, CallRecord, follow
     from pegboard_audit.settings import AuditDbSettings, file_of
 
@@ -25,7 +25,7 @@ __all__ = ["AuditDbSettings", "AuditError", "AuditReader", "CallQuery", "CallRec
 
 _HOMES = {
     "AuditDbSettings": "settings",
-    "AuditError": "_database",
+    "AuditError": "_errors",
     "AuditReader": "reading",
     "CallQuery": "reading",
     "CallRecord": "reading",

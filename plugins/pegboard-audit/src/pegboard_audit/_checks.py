@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from pegboard import Finding
-from pegboard_audit._database import AuditError
+from pegboard_audit._errors import AuditError
 from pegboard_audit.reading import AuditReader
 from pegboard_audit.settings import file_of
 

@@ -15,7 +15,7 @@ import sqlite3
 from typing import TYPE_CHECKING
 
 from pegboard.config import open_private, private_folder
-from pegboard.errors import PegboardError
+from pegboard_audit._errors import AuditError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,22 +41,6 @@ _SCHEMA = (
     "CREATE INDEX calls_by_parent ON calls (parent_id, session) WHERE parent_id IS NOT NULL",
 )
 INSERT = f"INSERT INTO calls ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"  # noqa: S608 - names of ours
-
-
-class AuditError(PegboardError):
-    """The file of the audit cannot be used.
-
-    Args:
-        message: what is wrong, with the file's name.
-        reason: a word for programs: locked, read_only, full, unavailable, damaged, foreign, newer, failed.
-        hint: how to repair it.
-
-    .. versionadded:: 0.1
-    """
-
-    def __init__(self, message: str, *, reason: str, hint: str | None = None) -> None:
-        super().__init__(message, hint=hint)
-        self.reason = reason
 
 
 _AWAY = "move it away: mv '{0}' '{0}.old'; a new one begins with the next call"

@@ -2,32 +2,29 @@
 
 The task of a call puts a note into a queue (`AuditWriter.record`). The first note wakes the thread; it gathers what
 else comes within `GATHER_S`, and commits all of it. So a busy host commits twenty times a second, an idle one does
-nothing, and a `kill -9` loses the last moment.
+nothing, and a `kill -9` loses the last moment. SQLite is imported in the thread, too.
 
-    cannot be written     the notes wait, up to `MAX_WAITING`, and are tried again every `AGAIN_S`; it is said once, and
-                          at the end how many calls are missing
-    the file is replaced  what is written to a removed file is lost in silence, so each commit looks which file is there
-    the host ends         what waits is written, within `CLOSE_S`; what is left then is counted and said
+    cannot be written   the notes wait, up to `MAX_WAITING`, and are tried again every `AGAIN_S`; said once, and at
+                        the end how many calls are missing
+    the host ends       what waits is written, within `CLOSE_S`; what is left then is counted and said
 """
 
 from __future__ import annotations
 
 import contextlib
 import logging
-import sqlite3
 import threading
 import time
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
-from pegboard_audit._database import INSERT, AuditError, error_of, identity_of, open_for_writing
-from pegboard_audit._rows import noted, row_of
+from pegboard_audit._errors import AuditError
+from pegboard_audit._rows import noted
 from pegboard_audit.settings import file_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pegboard import Outcome
+    from pegboard_audit._file import AuditFile
     from pegboard_audit._rows import Noted
     from pegboard_audit.settings import AuditDbSettings
 
@@ -44,13 +41,7 @@ CLOSE_S = 3.0
 MAX_WAITING = 20_000
 """Notes that wait while the file cannot be written, about 20 MB; those that come then are counted and lost."""
 MAX_BATCH = 5_000
-"""Rows of one commit, written or removed: other processes wait for it."""
-ROWS_BETWEEN_TRIMS = 1_000
-SHARE_LEFT = 0.9
-"""How full a file is that was too large, once its oldest calls are removed."""
-
-_REMOVE_OLD = "DELETE FROM calls WHERE seq IN (SELECT seq FROM calls WHERE started_at < ? ORDER BY started_at LIMIT ?)"
-_REMOVE_FIRST = "DELETE FROM calls WHERE seq IN (SELECT seq FROM calls ORDER BY seq LIMIT ?)"
+"""Rows of one commit: other processes wait for it."""
 
 
 class AuditWriter:
@@ -71,9 +62,6 @@ class AuditWriter:
         self._batch: list[Noted] = []
         self._missing = 0
         self._is_told = False
-        self._connection: sqlite3.Connection | None = None
-        self._opened: tuple[int, int] | None = None
-        self._untrimmed = ROWS_BETWEEN_TRIMS  # the first commit of a process trims, since most processes are short
         self._ending = threading.Event()
         self._end_at = float("inf")
         self._thread = threading.Thread(target=self._run, name="pegboard-audit-db", daemon=True)
@@ -103,17 +91,20 @@ class AuditWriter:
     # -- in the thread
 
     def _run(self) -> None:
+        from pegboard_audit._file import AuditFile
+
+        file = AuditFile(self._settings)
         if self._settings.fails == "closed":
-            self._write()
+            self._write(file)
             self.tried.set()
         has_more = True
         while has_more or self._batch:
             has_more = self._gather() and has_more
             if self._batch:
-                self._write()
+                self._write(file)
             if self._batch and self._is_over():
                 break
-        self._disconnect()
+        file.close()
 
     def _gather(self) -> bool:
         """Take what waits into the batch, for which a first note is waited for; False: nothing comes any more."""
@@ -139,26 +130,20 @@ class AuditWriter:
         waits_for_a_lock = self.trouble is not None and self.trouble.reason == "locked"
         return self._ending.is_set() and not (waits_for_a_lock and time.monotonic() < self._end_at)
 
-    def _write(self) -> None:
+    def _write(self, file: AuditFile) -> None:
         try:
-            connection = self._ready()
-            if self._batch:
-                with _transaction(connection):
-                    connection.executemany(INSERT, map(row_of, self._batch))
-                self._untrimmed += len(self._batch)
+            file.write(self._batch)
             self._batch = []
             self.trouble = None
-            if self._untrimmed >= ROWS_BETWEEN_TRIMS:
-                self._trim(connection)
-        except (sqlite3.Error, OSError, AuditError) as problem:
-            self._fail(problem if isinstance(problem, AuditError) else error_of(problem, self.path))
+            file.trim()
+        except AuditError as problem:
+            self._fail(problem)
         except Exception:
-            log.exception("an audit of calls could not be written")  # a fault of ours, and it stays one
+            log.exception("calls could not be written down")  # a fault of ours: the thread goes on all the same
             self._fail(AuditError(f"the audit's file {self.path} cannot be written", reason="failed"))
 
     def _fail(self, trouble: AuditError) -> None:
         self.trouble = trouble
-        self._disconnect()
         if trouble.reason == "failed":  # it would again
             self._missing += len(self._batch)
             self._batch = []
@@ -166,53 +151,3 @@ class AuditWriter:
             self._is_told = True
             what = "calls are refused until it can be" if self._settings.fails == "closed" else "calls go on"
             log.error("%s; %s%s", trouble.message, what, f" ({trouble.hint})" if trouble.hint else "")
-
-    def _ready(self) -> sqlite3.Connection:
-        """The connection, to the file that is there now."""
-        if self._connection is not None and identity_of(self.path) != self._opened:
-            self._disconnect()
-        if self._connection is None:
-            self._connection = open_for_writing(self.path, make_folder=self._settings.file is None)
-            self._opened = identity_of(self.path)
-        return self._connection
-
-    def _disconnect(self) -> None:
-        connection, self._connection, self._opened = self._connection, None, None
-        if connection is not None:
-            with contextlib.suppress(sqlite3.Error):
-                connection.close()  # rolls back what is open
-
-    def _trim(self, connection: sqlite3.Connection) -> None:
-        """Remove the oldest calls, a bounded number at a time, until age and size are kept."""
-        with _transaction(connection):
-            removed = _remove_oldest(connection, self._settings)
-        if removed:
-            connection.executescript("PRAGMA incremental_vacuum")  # `execute` takes the first step of it alone
-        if removed < MAX_BATCH:
-            self._untrimmed = 0
-
-
-def _remove_oldest(connection: sqlite3.Connection, settings: AuditDbSettings) -> int:
-    """Remove calls that are too old, and the first ones of a file that is too large; how many, which is bounded."""
-    removed = connection.execute(_REMOVE_OLD, (time.time() - settings.days * 86_400, MAX_BATCH)).rowcount
-    (pages,) = connection.execute("PRAGMA page_count").fetchone()
-    (free,) = connection.execute("PRAGMA freelist_count").fetchone()
-    (size,) = connection.execute("PRAGMA page_size").fetchone()
-    share = SHARE_LEFT * settings.megabytes * 1e6 / ((pages - free) * size)
-    if share < SHARE_LEFT:
-        first, last = connection.execute("SELECT min(seq), max(seq) FROM calls").fetchone()
-        rows = 0 if first is None else last - first + 1
-        removed += connection.execute(_REMOVE_FIRST, (min(int(rows * (1 - share)), MAX_BATCH),)).rowcount
-    return removed
-
-
-@contextlib.contextmanager
-def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        with contextlib.suppress(sqlite3.Error):
-            connection.execute("ROLLBACK")
-        raise
