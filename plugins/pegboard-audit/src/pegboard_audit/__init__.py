@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pegboard_audit._errors import AuditError
-    from pegboard_audit.reading import AuditReader, CallQuery, CallRecord, follow
+    from pegboard_audit.following import follow
+    from pegboard_audit.reading import AuditReader, CallQuery, CallRecord
     from pegboard_audit.settings import AuditDbSettings, file_of
 
 __all__ = ["AuditDbSettings", "AuditError", "AuditReader", "CallQuery", "CallRecord", "file_of", "follow"]
@@ -30,7 +31,7 @@ _HOMES = {
     "CallQuery": "reading",
     "CallRecord": "reading",
     "file_of": "settings",
-    "follow": "reading",
+    "follow": "following",
 }
 """Where each name lives; every start of a board comes here."""
 

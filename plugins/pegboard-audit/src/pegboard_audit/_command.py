@@ -14,7 +14,7 @@ import click
 from pegboard.cli import emit, emit_json, emit_line, emit_table, note, to_json, waiting
 from pegboard.errors import ConfigError
 from pegboard_audit import _shown
-from pegboard_audit.reading import AuditReader, CallQuery, follow
+from pegboard_audit.reading import AuditReader, CallQuery
 from pegboard_audit.settings import AuditDbSettings, file_of
 
 if TYPE_CHECKING:
@@ -160,6 +160,8 @@ def _note_nothing(run: ProgramRun, wanted: Wanted, path: Path) -> None:
 def _follow(wanted: Wanted, path: Path, limit: int | None, *, as_json: bool) -> None:
     import trio
 
+    from pegboard_audit.following import follow
+
     def show(call: CallRecord) -> None:
         if as_json:
             emit(to_json(call.to_json()) + "\n", json_text=True)
@@ -172,8 +174,9 @@ def _follow(wanted: Wanted, path: Path, limit: int | None, *, as_json: bool) -> 
             newest = limit if limit is not None else None if wanted.query.since is not None else SHOWN_FIRST
             for call in reader.calls(attrs.evolve(wanted.query, up_to=last), newest=newest or None):
                 show(call)
-        async for call in follow(attrs.evolve(wanted.query, after=last), path=path):
-            show(call)
+        async with follow(attrs.evolve(wanted.query, after=last), path=path) as calls:
+            async for call in calls:
+                show(call)
 
     trio.run(main)
 

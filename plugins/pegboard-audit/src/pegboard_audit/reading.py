@@ -1,8 +1,8 @@
 """What was called, read from the file: by time, tool, user, outcome, parent; and new calls of every process.
 
-`AuditReader` reads in the thread of its caller, a few milliseconds a question; `follow` is for trio, and reads in
-another thread. Neither ever holds a process that writes. What tools and callers chose (names, users, arguments) comes
-as it was: whoever shows it makes it harmless first (`pegboard.text.visible`).
+`AuditReader` reads in the thread of its caller, a few milliseconds a question, and never holds a process that writes. A
+program on trio hears new calls with `pegboard_audit.follow`. What tools and callers chose (names, users, arguments)
+comes as it was: whoever shows it makes it harmless first (`pegboard.text.visible`).
 
 .. versionadded:: 0.1
 """
@@ -21,13 +21,11 @@ from pegboard_audit._database import COLUMNS, damaged, error_of, identity_of, op
 from pegboard_audit.settings import file_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-__all__ = ["AuditReader", "CallQuery", "CallRecord", "follow"]
+__all__ = ["AuditReader", "CallQuery", "CallRecord"]
 
-POLL_S = 0.05
-"""How often `follow` looks, in seconds."""
 CLOCK_S = 0.001
 """By how much two readings of the clock that belong together may be apart, in seconds."""
 PAGE = 1_000
@@ -278,39 +276,6 @@ class AuditReader:
             self._connection = open_for_reading(self.path)
             self._opened = now
         return self._connection
-
-
-async def follow(
-    query: CallQuery | None = None, *, path: Path | None = None, poll_s: float = POLL_S
-) -> AsyncIterator[CallRecord]:
-    """New calls of every process, each within 0.2 s of its end, until it is cancelled; on trio.
-
-    Args:
-        query: which; `after` says from where on, else from now.
-        path: the file, which may come later; None: that of the user.
-        poll_s: how often it is looked, in seconds.
-
-    Raises:
-        AuditError: the file cannot be read, or holds something else.
-
-    .. versionadded:: 0.1
-    """
-    import trio
-
-    query = query or CallQuery()
-    with AuditReader(path) as reader:
-        if query.after is None:
-            query = attrs.evolve(query, after=await trio.to_thread.run_sync(reader.last_seq))
-        while True:
-            last = await trio.to_thread.run_sync(reader.last_seq)
-            if last < (query.after or 0):  # another file: its calls are counted anew
-                query = attrs.evolve(query, after=0)
-            if last > (query.after or 0):
-                new = attrs.evolve(query, up_to=last)
-                for call in await trio.to_thread.run_sync(list, reader.calls(new)):
-                    yield call
-                query = attrs.evolve(query, after=last)
-            await trio.sleep(poll_s)
 
 
 def _record(columns: tuple[Any, ...]) -> CallRecord:

@@ -19,7 +19,7 @@ def _above_zero(_: Any, field: attrs.Attribute[Any], value: float) -> None:
         raise ValueError("a number above zero, below a million")
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)  # every board makes it: no methods that nobody calls
 class AuditDbSettings:
     """`[plugins.audit_db]`. What a discovered file says of it holds once it is trusted: it could hide what was called.
 

@@ -1,0 +1,343 @@
+"""Reading: which calls a question means, how they hang together, and how new ones of other processes are heard."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pegboard_audit import AuditError, AuditReader, CallQuery, CallRecord, file_of, follow
+from pegboard_audit._database import INSERT, open_for_writing
+from pegboard_audit._figures import Figures, figures_by, figures_of, milliseconds, spark_line
+from pegboard_audit._rows import row_of
+from pegboard_audit._waterfall import bar, bars_of, stages_of
+from pegboard_audit.settings import AuditDbSettings
+
+
+def note(id_: str = "1", **more: Any) -> tuple[Any, ...]:
+    """What the writer would note of a call."""
+    given_ = {
+        "parent_id": None, "started_at": 100.0, "duration_ms": 1.0, "name": "halve", "user_id": "ada", "session": "s",
+        "channel": "test", "origin": None, "status": "ok", "code": None, "reason": None, "timings": {}, "verdicts": (),
+        "trace_id": None, "arguments": None,
+    } | more  # fmt: skip
+    return (id_, *given_.values())
+
+
+def write(path: Path, *notes: tuple[Any, ...]) -> None:
+    connection = open_for_writing(path, make_folder=False)
+    try:
+        with connection:
+            connection.executemany(INSERT, map(row_of, notes))
+    finally:
+        connection.close()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "audit.sqlite3"
+
+
+NOTES = st.builds(
+    note,
+    st.sampled_from("123"),
+    parent_id=st.sampled_from([None, "1", "2"]),
+    started_at=st.sampled_from([1.0, 2.0, 3.0]),
+    name=st.sampled_from([None, "halve", "double"]),
+    user_id=st.sampled_from([None, "ada", "bob"]),
+    session=st.sampled_from("st"),
+    status=st.sampled_from(["ok", "error", "cancelled"]),
+)
+QUERIES = st.fixed_dictionaries(
+    {},
+    optional={
+        "since": st.sampled_from([1.0, 2.0]),
+        "until": st.sampled_from([2.0, 3.0]),
+        "name": st.sampled_from(["halve", "other"]),
+        "user_id": st.just("ada"),
+        "failed": st.booleans(),
+        "id": st.just("1"),
+        "parent_id": st.just("1"),
+        "session": st.just("s"),
+        "after": st.integers(0, 5),
+        "up_to": st.integers(0, 5),
+    },
+)
+
+
+def is_meant(call: CallRecord, query: CallQuery) -> bool:
+    """The same in Python, call by call."""
+    return all(
+        (
+            query.since is None or call.started_at >= query.since,
+            query.until is None or call.started_at < query.until,
+            query.name is None or call.name == query.name,
+            query.user_id is None or call.user_id == query.user_id,
+            query.failed is None or (call.status != "ok") == query.failed,
+            query.id is None or call.id == query.id,
+            query.parent_id is None or call.parent_id == query.parent_id,
+            query.session is None or call.session == query.session,
+            query.after is None or call.seq > query.after,
+            query.up_to is None or call.seq <= query.up_to,
+        )
+    )
+
+
+@settings(max_examples=40)
+@given(st.lists(NOTES, max_size=8), QUERIES, st.none() | st.integers(1, 4))
+def test_a_question_means_the_calls_to_which_all_of_it_applies(
+    tmp_path_factory: pytest.TempPathFactory, notes: list[Any], query: dict[str, Any], newest: int | None
+) -> None:
+    file = tmp_path_factory.mktemp("audit") / "audit.sqlite3"
+    write(file, *notes)
+    with AuditReader(file) as reader:
+        everything = list(reader.calls())
+        meant = [one for one in everything if is_meant(one, CallQuery(**query))]
+        assert list(reader.calls(CallQuery(**query), newest=newest)) == meant[-(newest or len(meant) or 1) :]
+        assert reader.last_seq() == len(notes)
+
+
+def test_more_calls_than_a_page_are_read_in_their_order(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pegboard_audit.reading.PAGE", 3)
+    write(path, *[note(str(number)) for number in range(10)])
+    with AuditReader(path) as reader:
+        assert [one.id for one in reader.calls()] == list("0123456789")
+
+
+def test_what_is_not_there_has_no_calls_and_is_not_made(path: Path) -> None:
+    with AuditReader(path) as reader:
+        assert list(reader.calls()) == []
+        assert reader.last_seq() == 0
+        assert not path.exists()
+        write(path, note())
+        assert len(list(reader.calls())) == 1
+
+
+@pytest.mark.parametrize("content", [b"", b"SQLite format 3\0" + b"\xff" * 500, b"words" * 300])
+def test_a_file_that_is_no_audit_is_said_to_be_none(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+    with AuditReader(path) as reader:
+        if not content:
+            assert list(reader.calls()) == []
+            return
+        with pytest.raises(AuditError) as problem:
+            list(reader.calls())
+    assert problem.value.reason == "damaged"
+    assert "mv " in (problem.value.hint or "")
+    assert path.read_bytes() == content
+
+
+def test_a_cell_that_somebody_else_wrote_is_damage_and_no_crash(path: Path) -> None:
+    write(path, note())
+    connection = open_for_writing(path, make_folder=False)
+    connection.execute("UPDATE calls SET verdicts = '[7]'")
+    connection.close()
+    with AuditReader(path) as reader, pytest.raises(AuditError, match="damaged"):
+        list(reader.calls())
+
+
+def test_the_file_lies_in_the_state_folder_unless_it_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert file_of().name == "audit.sqlite3"
+    assert file_of(AuditDbSettings(file="x.db")) == Path("x.db").absolute()
+
+
+# -- families
+
+
+def test_a_call_is_shown_with_those_above_and_below_it(path: Path) -> None:
+    write(
+        path,
+        note("c", parent_id="b", started_at=100.3),
+        note("b", parent_id="a", started_at=100.2),
+        note("b2", parent_id="a", started_at=100.1),
+        note("a", parent_id=None, started_at=100.0, duration_ms=500),
+        note("x", parent_id="a", started_at=100.1, session="another"),
+    )
+    with AuditReader(path) as reader:
+        (deep,) = reader.calls(CallQuery(id="c"))
+        family = reader.family(deep)
+    assert [one.id for one in family] == ["a", "b2", "b", "c"]
+    assert [(one.depth, one.call.id) for one in bars_of(family)] == [(0, "a"), (1, "b2"), (1, "b"), (2, "c")]
+
+
+def test_an_id_that_comes_again_is_another_call(path: Path) -> None:
+    write(
+        path,
+        note("1-0", parent_id="1", started_at=100.0),
+        note("1", started_at=100.0),
+        note("1-1", parent_id="1", started_at=200.0),
+        note("1", started_at=200.0),
+    )
+    with AuditReader(path) as reader:
+        first, second = reader.calls(CallQuery(id="1"))
+        assert [one.id for one in reader.family(first)] == ["1", "1-0"]
+        assert [one.id for one in reader.family(second)] == ["1", "1-1"]
+
+
+def test_a_circle_of_ids_ends(path: Path) -> None:
+    write(path, note("a", parent_id="b"), note("b", parent_id="a"), note("c", parent_id="c"))
+    with AuditReader(path) as reader:
+        for call in list(reader.calls()):
+            assert {one.id for one in reader.family(call)} <= {"a", "b", "c"}
+
+
+def test_a_parent_that_is_not_kept_is_missing(path: Path) -> None:
+    write(path, note("b", parent_id="gone"))
+    with AuditReader(path) as reader:
+        (call,) = reader.calls()
+        assert reader.family(call) == [call]
+
+
+# -- new calls
+
+CALLER = """
+import sys, trio
+from pegboard import open_host, tool
+from pegboard_audit import plugin
+
+@tool(run="inplace")
+def halve(number: float) -> float:
+    "Halve."
+    return number / 2
+
+async def main():
+    async with open_host({"plugins": {"audit_db": {"file": sys.argv[1]}}}, plugins=[plugin]) as host:
+        host.add(halve)
+        session = host.session()
+        for line in sys.stdin:
+            await session.call("halve", {"number": 4}, id=line.strip())
+            await trio.sleep(0.5)
+
+trio.run(main)
+"""
+
+
+async def test_calls_of_another_process_are_heard_while_it_runs(path: Path) -> None:
+    command = [sys.executable, "-c", CALLER, str(path)]
+    heard = []
+    with subprocess.Popen(command, stdin=subprocess.PIPE, text=True, bufsize=1) as caller, trio.fail_after(60):
+        assert caller.stdin is not None
+        caller.stdin.write("first\n")
+        async with follow(CallQuery(after=0), path=path) as calls:
+            async for call in calls:
+                heard.append(call.id)
+                assert caller.poll() is None
+                if len(heard) == 2:
+                    break
+                caller.stdin.write("second\n")
+        caller.stdin.close()
+    assert heard == ["first", "second"]
+    assert caller.returncode == 0
+
+
+async def test_who_follows_hears_what_is_meant_from_where_they_were(path: Path) -> None:
+    write(path, note("1"), note("2"), note("3", user_id="bob"), note("4"))
+    heard = []
+    with trio.fail_after(30):
+        async with follow(CallQuery(after=1, user_id="ada"), path=path) as calls:
+            async for call in calls:
+                heard.append(call.id)
+                if len(heard) == 2:
+                    break
+    assert heard == ["2", "4"]
+
+
+async def test_who_follows_hears_of_a_file_that_comes_later_and_of_one_that_comes_anew(path: Path) -> None:
+    heard: list[str] = []
+    with trio.fail_after(30):
+        async with trio.open_nursery() as nursery:
+
+            async def listen() -> None:
+                async with follow(CallQuery(after=0), path=path, poll_s=0.01) as calls:
+                    async for call in calls:
+                        heard.append(call.id)
+
+            async def until(count: int) -> None:
+                while len(heard) < count:
+                    await trio.sleep(0.01)
+
+            nursery.start_soon(listen)
+            write(path, note("a"), note("b"))
+            await until(2)
+            for one in list(path.parent.iterdir()):
+                one.unlink()
+            write(path, note("c"))
+            await until(3)
+            nursery.cancel_scope.cancel()
+    assert heard == ["a", "b", "c"]
+
+
+# -- figures
+
+
+def record(**more: Any) -> CallRecord:
+    return CallRecord(**({"seq": 1, "id": "1", "started_at": 0.0, "duration_ms": 1.0} | more))
+
+
+@settings(max_examples=100)
+@given(st.lists(st.floats(0, 1e6), min_size=1, max_size=50))
+def test_percentiles_are_durations_that_were_measured(durations: list[float]) -> None:
+    figures = figures_of([record(duration_ms=one) for one in durations])
+    p50, p95 = figures.percentile(50), figures.percentile(95)
+    assert {p50, p95} <= set(durations)
+    assert p50 <= p95 <= max(durations)
+    assert sum(one <= p50 for one in durations) * 2 >= len(durations)
+
+
+def test_figures_are_summed_by_what_is_asked_for() -> None:
+    calls = [record(name="a"), record(name="b", status="error"), record(name="b"), record(name=None)]
+    found = figures_by(calls, "name")
+    assert {name: (one.calls, one.errors) for name, one in found.items()} == {"b": (2, 1), None: (1, 0), "a": (1, 0)}
+    assert next(iter(found)) == "b"
+
+
+def test_a_spark_line_has_a_bar_a_minute() -> None:
+    figures = Figures()
+    for minute, count in {0: 1, 1: 8, 3: 4}.items():
+        for _ in range(count):
+            figures.add(record(started_at=minute * 60.0 + 5))
+    assert figures.spark() == "▁█ ▄"
+    assert figures.spark("12345678") == "18 4"
+    assert spark_line([]) == ""
+
+
+def test_a_spark_line_of_a_month_shows_its_last_minutes() -> None:
+    figures = figures_of([record(started_at=0.0), record(started_at=30 * 86_400.0)])
+    assert len(figures.spark()) == 40
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0.0004, "0.00"), (0.456, "0.46"), (9.999, "10.00"), (12.34, "12.3"), (1234.5, "1234")]
+)
+def test_milliseconds_are_as_exact_as_people_need(value: float, text: str) -> None:
+    assert milliseconds(value) == text
+
+
+@settings(max_examples=200)
+@given(st.floats(0, 1e6), st.floats(0, 1e6), st.floats(0, 1e6), st.integers(1, 200))
+def test_no_bar_leaves_its_line_and_none_is_invisible(begins: float, takes: float, more: float, width: int) -> None:
+    drawn = bar(begins, takes, begins + takes + more, width)
+    assert "█" in drawn
+    assert len(drawn) <= width
+
+
+def test_stages_follow_each_other() -> None:
+    timings = {"admit": 0.0, "validate": 1000.0, "execute": 3000.0}
+    assert list(stages_of(timings)) == [("validate", 0.0, 1.0), ("execute", 1.0, 3.0)]
+
+
+def test_a_line_of_json_has_the_members_that_scripts_rely_on() -> None:
+    line = record(status="cancelled", started_at=time.time()).to_json()
+    members = "id parent_id time name user_id source code duration_ms timings verdicts trace_id"
+    assert list(line) == members.split()
+    assert line["code"] == "CANCELLED"
+    assert record(arguments={"a": 1}).to_json()["arguments"] == {"a": 1}
