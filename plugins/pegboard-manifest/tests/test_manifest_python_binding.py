@@ -13,7 +13,7 @@ import pytest
 from pegboard import CallContext, ErrorCode, ToolError, hookimpl, tool
 from pegboard_manifest.bindings import _quiet, make_handler, run_of
 from pegboard_manifest.bindings.python import bind_without_function, spec_of
-from pegboard_manifest.document import of_document
+from pegboard_manifest.document import ManifestError, of_document
 from pegboard_manifest.source import ManifestSource
 
 LIBRARY = """
@@ -120,6 +120,23 @@ def broken_text():
 _private = add
 not_callable = 3
 
+class Interval:
+    kind = "closed"
+    def __init__(self, low, high=10, *, step=1):
+        if low > high:
+            raise ValueError("upside down")
+        self.low, self.high, self.step = low, high, step
+    @property
+    def size(self):
+        return self.high - self.low
+    def holds(self, value, low=None):
+        return [self.low if low is None else low, value, self.high]
+    async def later(self):
+        return 1
+
+def interval(low):
+    return Interval(low)
+
 class Calculator:
     def __call__(self, a):
         return a * 2
@@ -147,13 +164,18 @@ def library(tmp_path, monkeypatch):
         del sys.modules[key]
 
 
-def a_manifest(library, folder, parameters=(), name="add", module=None, properties=None, **more):
+def a_manifest(library, folder, parameters=(), name="add", module=None, properties=None, making=None, **more):
     binding = {
         "kind": "python",
         "module": "m",
         "qualified_name": f"{library}.{name}",
         "parameters": [{"pass": "keyword", **one} for one in parameters],
     }
+    if making is not None:
+        make, arguments = making
+        arguments = [{"pass": "keyword", **one} for one in arguments]
+        binding["instance"] = {"make": f"{library}.{make}", "parameters": arguments}
+        parameters = [*arguments, *parameters]
     entry = {
         "id": f"python:{name}",
         "name": "bound",
@@ -414,6 +436,43 @@ def test_objects_methods_and_modules_below_are_reached(bound, name):
     parameters = [] if name == "below.deep" else [{"parameter": "a", "pass": "positional"}]
     handler = bound(parameters, name=name)
     assert handler(**({"a": 4} if parameters else {})) in (8, 2.0, "deep")
+
+
+LOW, HIGH = {"parameter": "low"}, {"parameter": "high"}
+
+
+def test_a_method_is_called_on_an_object_that_the_call_makes(bound):
+    given = [LOW, {"parameter": "at_most", "keyword": "high", "coerce": "decimal"}]
+    holds = bound([{"parameter": "value", "pass": "positional"}], name="Interval.holds", making=("Interval", given))
+    assert holds(low=1, value=3) == {"result": [1, 3, 10]}
+    assert holds(low=1, at_most="5", value=3) == {"result": [1, 3, "5"]}
+    error = error_of(holds, low=1, at_most="many", value=3)
+    assert [fault["path"] for fault in error.details["faults"]] == ["at_most"]
+    both = bound([{"parameter": "value"}, {"parameter": "own", "keyword": "low"}], name="Interval.holds",
+                 making=("Interval", [LOW]))  # fmt: skip
+    assert both(low=1, own=2, value=3) == {"result": [2, 3, 10]}
+
+
+def test_a_property_and_a_value_are_asked_of_such_an_object(bound):
+    assert bound(name="Interval.size", making=("Interval", [LOW, HIGH]))(low=1, high=4) == 3
+    assert bound(name="Interval.kind", making=("Interval", [LOW]))(low=1) == "closed"
+    assert bound(name="Interval.step", making=("Interval", [LOW]))(low=1) == 1
+
+
+def test_an_object_that_cannot_be_made_is_the_callers_fault(bound):
+    error = error_of(bound(name="Interval.size", making=("Interval", [LOW])), low=11)
+    assert error.code is ErrorCode.INVALID_INPUT
+    assert "upside down" in error.message
+
+
+def test_what_makes_an_object_is_an_allowed_class_and_its_method_waits_for_nobody(library, bound):
+    assert error_of(bound(name="interval.size", making=("interval", [LOW])), low=1).message.endswith("is not a class")
+    assert error_of(bound(name="Interval.later", making=("Interval", [LOW])), low=1).details["reason"] == "async"
+    allow = {"allow": [f"{library}.Interval.size"]}
+    with pytest.raises(ManifestError, match="Interval"):
+        bound(name="Interval.size", making=("Interval", [LOW]), module=allow)
+    with pytest.raises(ManifestError, match=r"method or property of .*\.Interval"):
+        bound(name="Color.name", making=("Interval", [LOW]))
 
 
 @pytest.mark.parametrize("name", ["os.system", "sys.exit", "borrowed.quote"])

@@ -209,7 +209,7 @@ def test_static_and_class_methods_are_tools_and_constructors_are_not(discover: M
     assert ids(found) == ["lib.C.c", "lib.C.s"]
     assert [list(draft.input_schema["properties"]) for draft in found.drafts] == [["a"], ["a"]]
     assert whys(found) == {
-        "lib.C": "a class: its methods need an instance, which no call keeps",
+        "class lib.C": "1 method of objects that calls would make: --include 'lib.C.*'",
         "lib.C.make": "it makes an instance, which no call keeps",
     }
 

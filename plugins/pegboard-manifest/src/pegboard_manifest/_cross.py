@@ -271,17 +271,28 @@ def _python_faults(binding: Any, document: Any, properties: Any, path: Path) -> 
     yield from _id_fault("modules", document, binding["module"], (*path, "module"))
     module = document.get("modules", {}).get(binding["module"])
     uses = _Uses(properties, path)
-    if module is not None:
-        name, here = binding["qualified_name"], (*path, "qualified_name")
+    called = [(binding["qualified_name"], (*path, "qualified_name"))]
+    if instance := binding.get("instance"):
+        called.append((instance["make"], (*path, "instance", "make")))
+        if binding["qualified_name"].rpartition(".")[0] != instance["make"]:
+            expected = f"a method or property of {instance['make']}"
+            yield Fault((*path, "qualified_name"), expected, shorten(binding["qualified_name"]))
+        yield from _argument_faults(instance["parameters"], module, uses, (*path, "instance", "parameters"))
+    for name, here in called:
         yield from _name_faults(name, here)
-        if not is_within(name, module["import"]):
+        if module is not None and not is_within(name, module["import"]):
             yield Fault(here, f"a name within {module['import']}", shorten(name))
-        elif "allow" in module and name not in module["allow"]:
+        elif module is not None and "allow" in module and name not in module["allow"]:
             yield Fault(here, "a name in the allow list of its module", shorten(name))
+    yield from _argument_faults(binding["parameters"], module, uses, (*path, "parameters"))
+    yield from uses.unused()
+
+
+def _argument_faults(arguments: Any, module: Any, uses: _Uses, path: Path) -> Iterator[Fault]:
     passed: set[str] = set()
     once: set[str] = set()
-    for index, one in enumerate(binding["parameters"]):
-        here = (*path, "parameters", index)
+    for index, one in enumerate(arguments):
+        here = (*path, index)
         yield from uses.use(one, here)
         way = one["pass"]
         keyword = one.get("keyword", one["parameter"])
@@ -304,7 +315,6 @@ def _python_faults(binding: Any, document: Any, properties: Any, path: Path) -> 
             yield from _name_faults(one["enum"], (*here, "enum"))
             if module is not None and not is_within(one["enum"], module["import"]):
                 yield Fault((*here, "enum"), f"a class within {module['import']}", shorten(one["enum"]))
-    yield from uses.unused()
 
 
 # http

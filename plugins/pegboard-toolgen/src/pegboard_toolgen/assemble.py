@@ -632,7 +632,9 @@ def _places(tools: Sequence[Mapping[str, Any]], parts: Mapping[str, Any], hints:
                 if "argv0" not in said and value["argv0"][0].startswith("./"):
                     value["argv0"] = [f"{above}/{value['argv0'][0][2:]}", *value["argv0"][1:]]
             if place == "modules" and "allow" in value:
-                value["allow"] = sorted({one["qualified_name"] for one in bindings if one["module"] == key})
+                called = [one for one in bindings if one["module"] == key]
+                made = [one["instance"]["make"] for one in called if "instance" in one]
+                value["allow"] = sorted({*(one["qualified_name"] for one in called), *made})
             if place == "servers" and "base_url" in laid.get(key, {}) and "allowed_hosts" not in laid[key]:
                 value.pop("allowed_hosts", None)
             found.setdefault(place, {})[key] = value

@@ -301,7 +301,7 @@ def _tell_left_out(report: Report) -> None:
     offers = [one for one in report.left_out if one.offers]
     if offers:
         _note(
-            f"{counted(len(offers), 'module is', 'modules are')} not re-exported by the package, and can be asked for:"
+            f"{counted(len(offers), 'module or class', 'modules and classes')} can be asked for beside what was taken:"
         )
         _list(f"{one.id}: {one.why}" for one in sorted(offers, key=lambda one: -one.offers))
     left_out = [one for one in report.left_out if not one.offers]

@@ -22,7 +22,7 @@ from pegboard import CallContext, ErrorCode, Fault, ToolError
 from pegboard.schema.jsontext import shorten
 from pegboard_manifest.bindings import _quiet
 from pegboard_manifest.bindings._exceptions import compile_errors, is_the_hosts
-from pegboard_manifest.bindings._resolve import resolve
+from pegboard_manifest.bindings._resolve import require_allowed, resolve
 from pegboard_manifest.bindings._results import is_plain, to_data
 from pegboard_manifest.hygiene import refuse_long_texts
 
@@ -128,6 +128,7 @@ def spec_of(entry: Mapping[str, Any], manifest: Manifest) -> dict[str, Any]:
         "allow": module.get("allow"),
         "qualified_name": binding["qualified_name"],
         "parameters": binding["parameters"],
+        "instance": binding.get("instance"),
         "exceptions": binding.get("exceptions", ()),
         "folder": str(manifest.folder),
         "file": None if manifest.file is None else str(manifest.file),
@@ -162,24 +163,54 @@ def compile_call(
     Raises:
         ToolError: it may not be called, or is not there.
     """
+    if spec["instance"] is not None:
+        return _compile_method(spec)
     function = resolve(spec["qualified_name"], spec["import"], spec["allow"])
     if not callable(function):
         raise ToolError(
             ErrorCode.UPSTREAM_ERROR, f"{spec['qualified_name']} is nothing that can be called", executed=False
         )
-    if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
-        raise ToolError(
-            ErrorCode.INTERNAL_ERROR,
-            f"{spec['qualified_name']} is async, and nobody would await it; bind a function that is not",
-            reason="async",
-            executed=False,
-            retry="never",
-        )
+    _refuse_async(function, spec["qualified_name"])
     errors = compile_errors(spec["exceptions"], spec["qualified_name"])
     parameters = spec["parameters"]
     if all(_goes_by_name(one, _names_of(function)) for one in parameters):
         return function, None if _takes_any_text_as_name(function) else _by_name(parameters), errors
     return function, _make_bind(spec, _defaults_of(function)), errors
+
+
+def _compile_method(spec: Mapping[str, Any]) -> tuple[Callable[..., Any], Bind, Callable[[BaseException], ToolError]]:
+    """A method or a property of an object that each call makes, and nobody keeps."""
+    require_allowed(spec["qualified_name"], spec["import"], spec["allow"])
+    cls = resolve(spec["instance"]["make"], spec["import"], spec["allow"])
+    if not isinstance(cls, type):
+        raise ToolError(ErrorCode.UPSTREAM_ERROR, f"{spec['instance']['make']} is not a class", executed=False)
+    name = spec["qualified_name"].rpartition(".")[2]
+    method = getattr(cls, name, None)  # None: a value that only the object has
+    _refuse_async(method, spec["qualified_name"])
+    bind_making = _make_bind({**spec, "parameters": spec["instance"]["parameters"]}, _defaults_of(cls))
+    bind_call = _make_bind(spec, _defaults_of(method)[1:])
+
+    def call(arguments: Mapping[str, Any]) -> Any:
+        args, kwargs = bind_making(arguments)
+        passed = bind_call(arguments)
+        found = getattr(cls(*args, **kwargs), name)
+        return found(*passed[0], **passed[1]) if callable(method) else found
+
+    def bind(arguments: Mapping[str, Any]) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        return (arguments,), {}
+
+    return call, bind, compile_errors(spec["exceptions"], spec["qualified_name"])
+
+
+def _refuse_async(function: Any, name: str) -> None:
+    if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+        raise ToolError(
+            ErrorCode.INTERNAL_ERROR,
+            f"{name} is async, and nobody would await it; bind a function that is not",
+            reason="async",
+            executed=False,
+            retry="never",
+        )
 
 
 def bind_without_function(
@@ -193,7 +224,7 @@ def bind_without_function(
     """
     parameters = [
         {key: value for key, value in one.items() if key not in ("enum", "coerce")} if "enum" in one else one
-        for one in spec["parameters"]
+        for one in [*(spec["instance"] or {}).get("parameters", ()), *spec["parameters"]]
     ]
     return _make_bind({**spec, "parameters": parameters}, [_LeftOut()] * len(parameters))(arguments)
 

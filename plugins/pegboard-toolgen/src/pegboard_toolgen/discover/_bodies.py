@@ -13,8 +13,9 @@ import attrs
 import griffe
 
 from pegboard_toolgen.discover._changes import ChangeReader
+from pegboard_toolgen.discover._classes import is_own_effect, method_of, property_of
 from pegboard_toolgen.discover._known import JUDGES, OPENS, runs_what_it_gets
-from pegboard_toolgen.discover._names import Names
+from pegboard_toolgen.discover._names import Names, Receiver, gives_new_objects
 from pegboard_toolgen.discover._reach import Reach, Run
 from pegboard_toolgen.discover._types import dotted
 
@@ -56,7 +57,7 @@ class Facts:
     prints: bool = False
     returns: bool = False
     yields: bool = False
-    calls: tuple[str, ...] = ()
+    calls: tuple[tuple[str, Receiver], ...] = ()
     opened: frozenset[str] = frozenset()
     asked: Mapping[str, frozenset[str]] = attrs.field(factory=dict)
     walked: frozenset[str] = frozenset()
@@ -74,33 +75,41 @@ class BodyReader:
     def __attrs_post_init__(self) -> None:
         self._reach = Reach(self.tree)
 
-    def facts(self, function: griffe.Function) -> Facts | None:
-        """What the body of a function and those it calls by name show; None where there is no body."""
+    def facts(self, function: griffe.Function, *, is_fresh: bool = False) -> Facts | None:
+        """What the body of a function and those it calls by name show; None where there is no body.
+
+        Args:
+            function: the function.
+            is_fresh: its object is made for this call, and nobody else has it.
+        """
         first = self._facts(function)
         if first is None:
             return None
-        changes, unseen, has_runs, prints = list(first.changes), list(first.unseen), first.has_runs, first.prints
-        seen = {function.path}
-        waiting = list(first.calls)
+        changes, unseen = [*_seen_outside(first, function, self.tree, is_fresh=is_fresh)], [*first.unseen]
+        has_runs, prints = first.has_runs, first.prints
+        seen = {(function.path, is_fresh)}
+        waiting = [(path, _holds(receiver, is_fresh=is_fresh)) for path, receiver in first.calls]
         while waiting and len(seen) < MAX_FOLLOWED:
-            path = waiting.pop(0)
-            if path in seen:
+            one = path, is_new = waiting.pop(0)
+            if one in seen:
                 continue
-            seen.add(path)
+            seen.add(one)
             found = self.tree.get(path)
             if isinstance(found, griffe.Class):
-                found = found.members.get("__init__")
-            if not isinstance(found, griffe.Function):
+                is_new = gives_new_objects(found, self.tree)
+                found = method_of(found, "__init__")
+            if (method := property_of(found)) is None:
                 continue
-            facts = self._facts(found)
+            facts = self._facts(method)
+            if facts is None or "abstractmethod" in method.labels or _NOT_HERE in dict(facts.raises):
+                waiting += [(below, is_new) for below in self.tree.overridden(method)]
             if facts is None:
                 continue
-            # What makes an object sets what the object keeps.
-            changes += [one for one in facts.changes if found.name != "__init__" or not one.startswith("keeps ")]
+            changes += _seen_outside(facts, method, self.tree, is_fresh=is_new)
             unseen += facts.unseen
             prints = prints or facts.prints
             has_runs = has_runs or facts.has_runs
-            waiting += facts.calls
+            waiting += [(below, _holds(receiver, is_fresh=is_new)) for below, receiver in facts.calls]
         return attrs.evolve(
             first,
             changes=tuple(dict.fromkeys(changes)),
@@ -115,6 +124,22 @@ class BodyReader:
             is_there = node is not None and not _is_empty(node)
             self._own[function.path] = _Body(self.tree, function, node).facts() if is_there else None  # type: ignore[arg-type]
         return self._own[function.path]
+
+
+_NOT_HERE = "builtins.NotImplementedError"
+
+
+def _holds(receiver: Receiver, *, is_fresh: bool) -> bool:
+    """Whether the object of a method is made in this call, where the caller's own object is so or not."""
+    return is_fresh if receiver == "self" else receiver == "new"
+
+
+def _seen_outside(facts: Facts, function: griffe.Function, tree: Tree, *, is_fresh: bool) -> Iterator[str]:
+    """The changes that anybody else sees: what an object keeps that is made in this call is seen by nobody."""
+    owner = function.parent
+    for change in facts.changes:
+        if not (is_fresh and isinstance(owner, griffe.Class) and is_own_effect(owner, change, tree)):
+            yield change
 
 
 def _is_empty(node: FunctionNode) -> bool:
@@ -147,7 +172,7 @@ class _Body:
         called: set[str] = set()
         opened: set[str] = set()
         raises: list[tuple[str, str]] = []
-        calls: list[str] = []
+        calls: list[tuple[str, Receiver]] = []
         has_runs = prints = returns = yields = False
         for one in self.nodes:
             if isinstance(one, ast.Call):
@@ -156,14 +181,17 @@ class _Body:
                 path = self.names.path(one.func)
                 if path is None:
                     continue
+                if self.tree.owns(path):
+                    calls.append((path, self.names.receiver(one.func)))
                 if path.startswith(OPENS) and one.args and isinstance(one.args[0], ast.Name):
                     opened.add(one.args[0].id)
                 has_runs = has_runs or runs_what_it_gets(path) is not None
                 prints = prints or path in {"builtins.print", "sys.stdout.write"}
-                if self.tree.owns(path):
-                    calls.append(path)
-            elif isinstance(one, ast.Name | ast.Attribute) and not has_runs:
-                has_runs = (path := self.names.path(one)) is not None and runs_what_it_gets(path) is not None
+            elif isinstance(one, ast.Name | ast.Attribute) and isinstance(one.ctx, ast.Load):
+                named = self.names.named(one)
+                has_runs = has_runs or any(runs_what_it_gets(path) is not None for path in named)
+                of = self.names.receiver(one)
+                calls += [(path, of) for path in named if property_of(self.tree.get(path)) is not None]
             elif isinstance(one, ast.Raise) and id(one) in self.own:
                 raises += self._raised(one)
             elif isinstance(one, ast.Return):

@@ -11,6 +11,8 @@ import ast
 import sys
 from typing import TYPE_CHECKING
 
+import griffe
+
 from pegboard_toolgen.discover._known import (
     CACHES,
     CHANGES,
@@ -23,7 +25,8 @@ from pegboard_toolgen.discover._known import (
     WRITES_MODULES,
     first_word,
 )
-from pegboard_toolgen.discover._types import dotted
+from pegboard_toolgen.discover._names import literal_of
+from pegboard_toolgen.discover._types import dotted, parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -75,11 +78,22 @@ class ChangeReader:
         if not isinstance(func, ast.Attribute):  # a function inside this one, whose body is read with it
             return isinstance(func, ast.Name) and func.id in self.names.locals
         root = _root(func.value)
+        if root == "self" and self._is_own_container(func.value):
+            return True
         made = self.names.made.get(root or "", "")
         if made in OPENERS or made.startswith(("builtins.", "io.", "collections.", "hashlib.", "re.", "csv.")):
             return True  # a mode that writes was told where the file was opened
         is_far = root is None or self._is_variable(root) or root in {"self", "cls"}
         return last in LOCAL_METHODS and (root is None or not is_far or last not in CHANGES)
+
+    def _is_own_container(self, node: ast.expr) -> bool:
+        """Whether `self.x` is a list or the like: what is put into it is told as a change of the object."""
+        key, owner = _key(node), self.names.function.parent
+        member = owner.members.get(key[5:]) if key is not None and owner is not None and owner.is_class else None
+        value = parse(member.value) if isinstance(member, griffe.Attribute) else None
+        maker = dotted(value.func) if isinstance(value, ast.Call) else None
+        made = self.names.scope.resolve(maker) if maker else literal_of(value)
+        return made.startswith(("builtins.", "collections."))
 
     def _by_call(self, call: ast.Call, path: str | None) -> Iterator[str]:
         if path is not None:

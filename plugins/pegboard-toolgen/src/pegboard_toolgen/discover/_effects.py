@@ -155,6 +155,19 @@ def notes_of(judged: Judged, facts: Facts | None, *, own: bool) -> Iterator[str]
     yield from (shortest[what].told_of_own() for what in sorted(shortest))
 
 
+def effects_of_making(makers: Iterable[Facts | None]) -> str | None:
+    """What making an object does beside keeping what it is given; None where that is all."""
+    for facts in makers:
+        if facts is None:
+            continue
+        changes = [change for change in facts.changes if not change.startswith("keeps ")]
+        if changes or facts.unseen:
+            return changes[0] if changes else f"calls {facts.unseen[0]}, which cannot be looked into"
+        if any(run.given for run in facts.runs):
+            return "runs what it is given"
+    return None
+
+
 def errors_of(
     said: Iterable[tuple[str, str]], facts: Facts | None, scope: Scope, tree: Tree
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:

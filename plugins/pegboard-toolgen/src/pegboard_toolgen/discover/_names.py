@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import griffe
 
@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pegboard_toolgen.discover._sources import Tree
+
+
+Receiver: TypeAlias = Literal["self", "new", "other"]
+"""Whose method is called: that of this function's own object, of one that is made here, of any other."""
 
 
 class Names:
@@ -66,14 +70,14 @@ class Names:
             pairs = [(one.target, one.value)]
         for target, value in pairs:
             if isinstance(target, ast.Name) and target.id in self.locals:
-                path = self.path(value.func) if isinstance(value, ast.Call) else _literal(value)
+                path = self.path(value.func) if isinstance(value, ast.Call) else literal_of(value)
                 self.made[target.id] = path if self.made.get(target.id, path) == path and path else ""
 
     def path(self, node: ast.expr) -> str | None:
         """Where what is called comes from; None for what is local and cannot be told."""
         name = dotted(node)
         if name is None:
-            return None
+            return self._of_call(node)
         first, _, rest = name.partition(".")
         if first in self.imports:
             return self._through(self.imports[first] + ("." + rest if rest else ""))
@@ -85,6 +89,63 @@ class Names:
         if first in self.parameters or first in self.locals:
             return None
         return self._through(self.scope.resolve(name))
+
+    def receiver(self, node: ast.expr) -> Receiver:
+        """Whose method or property this is."""
+        holder = node.value if isinstance(node, ast.Attribute) else node
+        if isinstance(holder, ast.Name):
+            made = self.made.get(holder.id, "") if holder.id in self.locals else ""
+            return "self" if holder.id == "self" else "new" if self._is_class(made) else "other"
+        if not isinstance(holder, ast.Call):
+            return "other"
+        is_super = isinstance(holder.func, ast.Name) and holder.func.id == "super"
+        return "self" if is_super else "new" if self._is_class(self.path(holder.func)) else "other"
+
+    def _is_class(self, path: str | None) -> bool:
+        found = self.tree.get(path) if path and self.tree.owns(path) else None
+        return isinstance(found, griffe.Class) and gives_new_objects(found, self.tree)
+
+    def named(self, node: ast.expr) -> list[str]:
+        """What a name stands for where it is called or given away: itself, and what a table of the module holds.
+
+        `map(save, items)`, `WRITERS[kind]` with `WRITERS = {"json": save_json}`.
+        """
+        path = self.path(node)
+        if path is None:
+            return []
+        found = self.tree.get(path) if self.tree.owns(path) else None
+        if not isinstance(found, griffe.Attribute) or found.parent is None or not found.parent.is_module:
+            return [path]
+        table, scope = parse(found.value), Scope(self.tree, found.parent)
+        if not isinstance(table, ast.Dict | ast.List | ast.Tuple | ast.Set):
+            return [path]
+        names = [dotted(one) for one in ast.walk(table) if isinstance(one, ast.Name | ast.Attribute)]
+        return [path, *(scope.resolve(name) for name in names if name)]
+
+    def _of_call(self, node: ast.expr) -> str | None:
+        """A method or property of what a call gives: `super().f`, `Dirs(name).f`, `dirs_of(name).f`."""
+        if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Call):
+            return None
+        owner, call, name = self.function.parent, node.value, node.attr
+        if isinstance(call.func, ast.Name) and call.func.id == "super" and isinstance(owner, griffe.Class):
+            return next((f"{one.path}.{name}" for one in _parents(owner) if name in one.members), None)
+        made = self.path(call.func)
+        return self._of_instance(self._class_by(made), name) if made is not None else None
+
+    def _class_by(self, path: str) -> str:
+        """The class that a call of this makes an object of, as far as what it promises tells."""
+        found = self.tree.get(path) if self.tree.owns(path) else None
+        if isinstance(found, griffe.Attribute) and isinstance(node := parse(found.value), ast.Call):
+            maker = dotted(node.func)  # `Dirs = choose()`, which promises `type[Base]`
+            scope = Scope(self.tree, found.parent or found)
+            found = self.tree.get(scope.resolve(maker)) if maker else None
+        if not isinstance(found, griffe.Function):
+            return path
+        given = parse(found.returns)
+        if isinstance(given, ast.Subscript) and dotted(given.value) in {"type", "Type", "typing.Type"}:
+            given = given.slice
+        name = dotted(given) if given is not None else None
+        return Scope(self.tree, found).resolve(name) if name else path
 
     def _through(self, path: str) -> str:
         """Through a variable of a module that holds an instance, to the method of its class."""
@@ -111,7 +172,20 @@ class Names:
         return None
 
 
-def _literal(value: ast.expr | None) -> str:
+def gives_new_objects(owner: griffe.Class, tree: Tree) -> bool:
+    """Whether each call of a class makes an object, as far as it shows: a `__new__` that looks at what its class keeps
+    may give the same one every time."""
+    for one in [owner, *_parents(owner)]:
+        new = one.members.get("__new__")
+        node = tree.node_of(new) if isinstance(new, griffe.Function) else None
+        for part in ast.walk(node) if node is not None else ():
+            kept = isinstance(part, ast.Attribute) and dotted(part.value) in {"cls", one.name}
+            if isinstance(part, ast.Global) or (kept and part.attr != "__new__"):  # type: ignore[attr-defined]
+                return False
+    return True
+
+
+def literal_of(value: ast.expr | None) -> str:
     """The type of a display or a comprehension: `[x for x in y]` is a list."""
     kinds = {
         ast.List: "list", ast.ListComp: "list", ast.Dict: "dict", ast.DictComp: "dict", ast.Set: "set",

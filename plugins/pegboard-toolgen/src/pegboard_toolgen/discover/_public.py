@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import attrs
 import griffe
 
-from pegboard_toolgen.discover._sources import LOST
+from pegboard_toolgen.discover._classes import bases_of, method_of, methods_of, mro_of, name_of, why_not_made
 from pegboard_toolgen.discover._twins import Twins
 from pegboard_toolgen.discover._types import Scope, dotted, normal, parse
 from pegboard_toolgen.drafts import LeftOut
@@ -30,7 +30,8 @@ MAX_NAMES = 5_000
 
 Modules: TypeAlias = "list[tuple[str, griffe.Module]]"
 """Modules by the public path that leads to them."""
-Callee = Literal["function", "instance", "method", "static", "class method"]
+Callee = Literal["function", "instance", "method", "static", "class method", "made"]
+"""`made`: a method or a property of an object that the call makes; `method`: of one that the library has made."""
 _QUIET_BASES = frozenset(
     {"abc.TypedDict", "abc.Protocol", "abc.NamedTuple", "enum.Enum", "enum.IntEnum", "enum.StrEnum", "enum.Flag"}
 )
@@ -63,12 +64,15 @@ class Found:
 
 @attrs.define
 class Offer:
-    """A module that its package does not name as its own: what it would give to whoever asks for it."""
+    """What is no tool unless somebody asks for it by name: a module that its package does not name as its own, or the
+    methods of a class, whose object each call would make."""
 
     path: str
-    module: griffe.Module
+    home: griffe.Object
     found: list[Found]
-    left_out: list[LeftOut]
+    left_out: list[LeftOut] = attrs.field(factory=list)
+    classes: list[Offer] = attrs.field(factory=list)
+    """Those of a module."""
 
 
 @attrs.define
@@ -120,8 +124,8 @@ class Walk:
         inner = Walk(self.tree, self.instance_methods, seen=self._seen, twins=self._twins)
         named = inner._take_names(path, module)
         inner._tell_methods()
-        if inner.found:
-            self.offers.append(Offer(path, module, inner.found, inner.left_out))
+        if inner.found or inner.offers:
+            self.offers.append(Offer(path, module, inner.found, inner.left_out, inner.offers))
         return named + self._others(path, module, named)
 
     def _others(self, path: str, module: griffe.Module, named: Modules) -> Modules:
@@ -209,11 +213,8 @@ class Walk:
         return tuple(own[:30])
 
     def _take_class(self, public: str, module: str, target: griffe.Class) -> None:
-        scope = Scope(self.tree, target.parent or target)
-        bases = {normal(scope.resolve(name)) for base in target.bases if (name := _name(base))}
-        if bases & _QUIET_BASES or self._is_exception(target):
+        if bases_of(target, self.tree) & _QUIET_BASES or self._is_exception(target):
             return
-        methods = 0
         for name, member in sorted(target.members.items()):
             if name.startswith("_") or not isinstance(member, griffe.Function):
                 continue
@@ -224,22 +225,23 @@ class Walk:
                 if "classmethod" in member.labels
                 else None
             )
-            if callee is None:
-                methods += 1
-            elif member.path not in self._seen:
+            if callee is not None and member.path not in self._seen:
                 self._seen.add(member.path)
                 self._add(
                     Found(f"{public}.{name}", module, member, callee, member, self._overloads(member), owner=target)
                 )
-        why = (
-            "a class: its methods need an instance, which no call keeps"
-            if methods
-            else "a class: a call keeps no instance"
-        )
-        self.left_out.append(LeftOut(f"python:{public}", why, self.tree.where(target)))
+        made = [
+            Found(f"{public}.{name}", module, method, "made", method, self._overloads(method), owner=target)
+            for name, method in methods_of(target).items()
+        ]
+        why = why_not_made(target, self.tree) if made else "a call keeps no instance"
+        if why is None:
+            self.offers.append(Offer(public, target, made))
+        else:
+            self.left_out.append(LeftOut(f"python:{public}", f"a class: {why}", self.tree.where(target)))
 
     def _is_exception(self, target: griffe.Class) -> bool:
-        names = {_name(base) or "" for one in [target, *_mro(target)] for base in one.bases}
+        names = {name_of(base) or "" for one in [target, *mro_of(target)] for base in one.bases}
         return any(name.rpartition(".")[2].endswith(("Exception", "Error", "Warning")) for name in names)
 
     def _take_value(self, public: str, module: str, target: griffe.Attribute) -> None:
@@ -262,7 +264,7 @@ class Walk:
 
     def _take_declared(self, public: str, module: str, target: griffe.Attribute, scope: Scope) -> None:
         """A variable that a stub only declares: `levenshtein: Levenshtein`."""
-        name = _name(target.annotation)
+        name = name_of(target.annotation)
         made = scope.resolve(name) if name else ""
         owner = self.tree.get(made) if self.tree.owns(made) else None
         if isinstance(owner, griffe.Class):
@@ -275,7 +277,7 @@ class Walk:
         call = method_of(owner, "__call__")
         if call is not None:
             self._add(Found(public, module, call, "instance", target, self._overloads(call), owner=owner))
-        methods = [name for name in _public_methods(owner) if not name.startswith("_")]
+        methods = [name for name, one in methods_of(owner).items() if "property" not in one.labels]
         if self.instance_methods:
             for name in methods:
                 method = method_of(owner, name)
@@ -314,38 +316,3 @@ class Walk:
         method = method_of(owner, last) if isinstance(owner, griffe.Class) else None
         if method is not None:
             self._add(Found(public, module, method, "method", target, self._overloads(method), owner=owner))  # type: ignore[arg-type]
-
-
-def method_of(owner: griffe.Class, name: str) -> griffe.Function | None:
-    """A method of a class or of those above it, by the order of resolution."""
-    for one in [owner, *_mro(owner)]:
-        found = one.members.get(name)
-        if isinstance(found, griffe.Function):
-            return found
-        if found is None and one.overloads.get(name):
-            return one.overloads[name][0]
-    return None
-
-
-def _public_methods(owner: griffe.Class) -> list[str]:
-    names = {
-        name
-        for one in [owner, *_mro(owner)]
-        for name, member in one.members.items()
-        if isinstance(member, griffe.Function) and not name.startswith("_") and "property" not in member.labels
-    }
-    return sorted(names)
-
-
-def _mro(owner: griffe.Class) -> list[griffe.Class]:
-    try:
-        return list(owner.mro())[:30]
-    except LOST:
-        return []
-
-
-def _name(annotation: object) -> str | None:
-    node = parse(annotation)
-    if isinstance(node, ast.Subscript):
-        node = node.value
-    return dotted(node) if node is not None else None

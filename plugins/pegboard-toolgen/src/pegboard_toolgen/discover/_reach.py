@@ -4,7 +4,8 @@ Reading data that is the library's own (a pickle beside it, `eval` of a constant
 danger to whoever calls it: only what a caller can put there is. So for each function it is told which of its
 parameters may be in what `eval`, `pickle.load` or `subprocess.run` gets first, through variables, calls and results. A
 value that only chooses among the library's own (a key, an index, a comparison) is not in what it chose. Whatever cannot
-be followed passes on all it got. The summary of a function holds for all of its callers, so each is read once.
+be followed passes on all it got. The summary of a function holds for all of its callers, so each is read once. What a
+property runs is not followed here; what it changes is (`_bodies`).
 """
 
 from __future__ import annotations
@@ -253,11 +254,16 @@ class _Flow:
         called = {id(one.func) for one in self.nodes if isinstance(one, ast.Call)}
         inner = {id(one.value) for one in self.nodes if isinstance(one, ast.Attribute)}
         for one in self.nodes:
-            if not isinstance(one, ast.Name | ast.Attribute) or id(one) in called or id(one) in inner:
+            if not isinstance(one, ast.Name | ast.Attribute) or id(one) in inner:
                 continue
-            path = self.names.path(one)
-            if path is not None and (why := runs_what_it_gets(path)) is not None:
-                yield Run(why, path, self.parameters)
+            own = self.names.path(one) if id(one) in called else None
+            for path in self.names.named(one):
+                if (why := runs_what_it_gets(path)) is not None and path != own:
+                    yield Run(why, path, self.parameters)
+                function = self.reach.tree.get(path) if path != own else None
+                for run in self._summary(function).runs if isinstance(function, griffe.Function) else ():
+                    given = self.parameters if run.given else _NOTHING
+                    yield attrs.evolve(run, given=given, by=(path.rpartition(".")[2], *run.by))
 
     def _is_of_own_package(self, name: ast.expr) -> bool:
         """Whether the name of a module begins so that it can only be one of this package."""

@@ -76,6 +76,7 @@ class Tree:
     _texts: dict[str, str] = attrs.field(factory=dict)
     _files: dict[str, Path] = attrs.field(factory=dict)
     _nodes: dict[str, dict[tuple[str, int], FunctionNode]] = attrs.field(factory=dict)
+    _below: dict[str, list[griffe.Class]] = attrs.field(factory=dict)
 
     @property
     def package(self) -> str:
@@ -146,6 +147,17 @@ class Tree:
         told = f"{function.name}.register"
         modules = [module for module, file in self._files.items() if told in self._texts[str(file)]]
         return [node for module in modules for node in _registered(self.syntax_of(module), told)]
+
+    def overridden(self, function: griffe.Function) -> list[str]:
+        """What classes below the one of a method have in its place: all that a call by the upper class may reach."""
+        if function.parent is None or not function.parent.is_class:
+            return []
+        if not self._below:
+            for one in _classes_of(self.modules.members[self.package]):
+                for base in _line_of(one):
+                    self._below.setdefault(base.path, []).append(one)
+        below = self._below.get(function.parent.path, [])
+        return [f"{one.path}.{function.name}" for one in below if function.name in one.members]
 
     def keep(self, module: str, file: Path, text: str) -> None:
         """Remember the text of a file for `node_of`; that of a module before that of its stub."""
@@ -409,6 +421,18 @@ def _modules_of(root: griffe.Object | griffe.Alias) -> Iterator[griffe.Module]:
         if isinstance(one, griffe.Module):
             yield one
             waiting += one.members.values()
+
+
+def _classes_of(root: griffe.Object | griffe.Alias) -> Iterator[griffe.Class]:
+    for module in _modules_of(root):
+        yield from (one for one in module.members.values() if isinstance(one, griffe.Class))
+
+
+def _line_of(one: griffe.Class) -> list[griffe.Class]:
+    try:
+        return list(one.mro())[:30]
+    except LOST:
+        return []
 
 
 class _UnfitError(Exception):

@@ -10,18 +10,19 @@ import griffe
 
 from pegboard_manifest import sanitise
 from pegboard_toolgen.discover._bodies import Facts
-from pegboard_toolgen.discover._docstrings import Doc, Said, is_visible
+from pegboard_toolgen.discover._classes import maker_of
+from pegboard_toolgen.discover._docstrings import Doc, Said, is_visible, read_docstring
 from pegboard_toolgen.discover._effects import classes_above
 from pegboard_toolgen.discover._examples import Call, fits, read_examples
 from pegboard_toolgen.discover._parameters import Parameter, merged, name_and_kind
+from pegboard_toolgen.discover._public import Found
 from pegboard_toolgen.discover._shapes import ANY, SCALAR, TEXT, Schema, Shape
 from pegboard_toolgen.discover._types import MISSING, Scope, constant, list_of, parse, shape_of, unite
 from pegboard_toolgen.discover._untyped import type_by_use, type_in_words, type_of_default, type_of_values
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
-    from pegboard_toolgen.discover._public import Found
     from pegboard_toolgen.discover._sources import Tree
 
 MAX_PARAMETERS = 100
@@ -50,6 +51,8 @@ class Taking:
         self.order: list[tuple[Parameter, bool]] = []
         """Parameters of the source in order, and whether the tool has them."""
         self.is_cached = self.is_wrapped = self.is_dispatched = False
+        self.unsaid: list[str] = []
+        """Parameters whose type nothing tells."""
         self.shown: list[Call] | None = None
         self.forms: list[list[griffe.Parameter]] = []
         """Overloads that have several names for one place."""
@@ -93,7 +96,7 @@ class Taking:
 
     def _own(self, function: griffe.Function) -> list[griffe.Parameter]:
         """The parameters that a caller gives: not the instance or the class."""
-        return list(function.parameters)[self.found.callee in {"instance", "method", "class method"} :]
+        return list(function.parameters)[self.found.callee in {"instance", "method", "class method", "made"} :]
 
     def _parameter(self, one: griffe.Parameter, is_overload: bool) -> Parameter:
         name, kind = name_and_kind(one)
@@ -236,6 +239,7 @@ class Taking:
         else:
             is_list = name in facts.walked or re.search(r"iter|seq|items|values|list|elements|args", name)
             shape = Shape({"type": [*SCALAR["type"], "array"]} if is_list else SCALAR)
+            self.unsaid.append(name)
             self.notes.append(f"{name[:60]}: its source gives no type; any plain value is taken")
         if parameter.default is not None and parameter.default.strip() == "None" and not shape.lacks:
             shape = _or_none(shape)
@@ -298,6 +302,36 @@ class Taking:
         choices = [one for part in [shape.schema, *shape.schema.get("anyOf", ())] for one in part.get("enum", ())]
         last = default.rpartition(".")[2]
         return value if value in choices else last if last in choices else MISSING
+
+
+def making_of(taking: Taking, facts_of: Callable[[griffe.Function], Facts | None]) -> dict[str, Any] | str:
+    """How a call makes the object of a method: the binding's part, and what it takes, given to the method's schema
+    before its own; the reason where that cannot be told.
+
+    A parameter that both have is the class's with its name before it: `ipnetwork_flags`.
+    """
+    owner, make = taking.found.owner, taking.found.path.rpartition(".")[0]
+    maker = maker_of(owner) if owner is not None else None
+    if owner is None or maker is None:
+        return {"make": make, "parameters": []}
+    found = Found(make, taking.found.module, maker, "made", maker, owner=owner)
+    doc, of_class = read_docstring(maker.docstring), read_docstring(owner.docstring)
+    doc = attrs.evolve(doc, parameters={**of_class.parameters, **doc.parameters})
+    making = Taking(found, taking.tree, taking.import_name, doc, facts_of(maker))
+    if why := making.take():
+        return f"its object cannot be made: {why}"
+    if unsaid := [one for one in making.unsaid if one in making.required and not doc.parameters.get(one, Said()).text]:
+        return f"its object cannot be made: nothing says what its parameter {unsaid[0][:60]} is"
+    names = {name: f"{owner.name.lower()}_{name}" if name in taking.properties else name for name in making.properties}
+    for entry in making.bound:
+        name = entry["parameter"]
+        if names[name] != name:
+            entry["parameter"] = names[name]
+            entry |= {"keyword": name} if "keyword" in entry.values() else {}
+    taking.properties = {**{names[name]: one for name, one in making.properties.items()}, **taking.properties}
+    taking.required = [*(names[name] for name in making.required), *taking.required]
+    taking.notes += making.notes
+    return {"make": make, "parameters": making.bound}
 
 
 _PLAIN_DECORATORS = frozenset((

@@ -22,16 +22,17 @@ from pegboard_manifest import sanitise
 from pegboard_toolgen._progress import say
 from pegboard_toolgen._texts import counted
 from pegboard_toolgen.discover._bodies import BodyReader, Facts
+from pegboard_toolgen.discover._classes import MAKERS, method_of
 from pegboard_toolgen.discover._descriptions import describes, doc_of
 from pegboard_toolgen.discover._docstrings import Doc, clean, is_visible, read_docstring
-from pegboard_toolgen.discover._effects import BROKEN, category_of, errors_of, notes_of, runs_code
+from pegboard_toolgen.discover._effects import BROKEN, category_of, effects_of_making, errors_of, notes_of, runs_code
 from pegboard_toolgen.discover._examples import Call, fits, read_examples, read_readme
 from pegboard_toolgen.discover._finding import clean_path
 from pegboard_toolgen.discover._inspect import inspected
 from pegboard_toolgen.discover._parameters import arguments_of
 from pegboard_toolgen.discover._public import Found, Offer, Walk
 from pegboard_toolgen.discover._sources import Metadata, Tree, metadata_of, read_package
-from pegboard_toolgen.discover._taking import Taking
+from pegboard_toolgen.discover._taking import Taking, making_of
 from pegboard_toolgen.discover._types import (
     MISSING,
     alternatives,
@@ -44,7 +45,7 @@ from pegboard_toolgen.drafts import UNDESCRIBED, Discovery, Draft, LeftOut
 from pegboard_toolgen.names import fits_any, plain_name
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from pegboard_toolgen.discover._shapes import Schema
 
@@ -106,6 +107,10 @@ def discover_library(
     )
 
 
+def _called(binding: Mapping[str, Any]) -> list[str]:
+    return [binding["qualified_name"], *([binding["instance"]["make"]] if "instance" in binding else [])]
+
+
 def _is_asked(path: str, include: Collection[str]) -> bool:
     id_ = f"python:{path}"
     return fits_any(include, id_, (plain_name(path.split("."), id_),))
@@ -140,7 +145,7 @@ class _Drafter:
         """The manifest's entry: what may be called, and no more."""
         entry: dict[str, Any] = {
             "import": self.import_name,
-            "allow": sorted(str(draft.binding["qualified_name"]) for draft in self.drafts),
+            "allow": sorted({str(name) for draft in self.drafts for name in _called(draft.binding)}),
             "isolate": "thread",
         }
         if self.metadata:
@@ -175,15 +180,43 @@ class _Drafter:
             self.drafts.append(attrs.evolve(made, where=where))
 
     def asked(self, offer: Offer, include: Collection[str]) -> list[Found]:
-        """What is asked for of a module that its package does not re-export; how much the rest is, is told."""
+        """What is asked for of a module that its package does not re-export, or of a class; how much the rest is, is
+        told."""
+        if isinstance(offer.home, griffe.Class):
+            asked = self._asked_methods(offer, include)
+            if rest := len(offer.found) - len(asked):
+                why = f"{counted(rest, 'method')} of objects that calls would make"
+                self._tell_rest(offer, f"class {offer.path}", why, rest)
+            return asked
         asked = [found for found in offer.found if _is_asked(found.path, include)]
-        if asked:
+        methods = [found for one in offer.classes for found in self._asked_methods(one, include)]
+        if asked or methods:
             self.left_out += offer.left_out
-        if rest := len(offer.found) - len(asked):
-            why = f"{counted(rest, 'function')} that its package does not re-export: --include '{offer.path}.*'"
-            where = self.tree.where(offer.module)
-            self.left_out.append(LeftOut(f"module {offer.path}"[:500], why[:300], where, offers=rest))
-        return asked
+        functions = len(offer.found) - len(asked)
+        told = [counted(functions, "function")] if functions else []
+        if offer.classes and not methods:
+            told.append(counted(len(offer.classes), "class", "classes"))
+        if told:
+            why = f"{' and '.join(told)} that its package does not re-export"
+            self._tell_rest(offer, f"module {offer.path}", why, max(1, functions))
+        return asked + methods
+
+    def _asked_methods(self, offer: Offer, include: Collection[str]) -> list[Found]:
+        """Methods are asked for by name: a glob that fits those of any other class as well does not speak of these."""
+        other = f"{offer.path.rpartition('.')[0]}.0.0"
+        globs = [one for one in include if not _is_asked(other, (one,))]
+        asked = [found for found in offer.found if _is_asked(found.path, globs)]
+        makers = [maker for name in MAKERS if (maker := method_of(offer.home, name)) is not None] if asked else []  # type: ignore[arg-type]
+        why = effects_of_making(map(self.facts, makers))
+        if why is None:
+            return asked
+        told = f"a class: what makes its objects {why}"
+        self.left_out.append(LeftOut(f"python:{offer.path}"[:500], told[:300], self.tree.where(offer.home)))
+        return []
+
+    def _tell_rest(self, offer: Offer, id_: str, why: str, number: int) -> None:
+        where = self.tree.where(offer.home)
+        self.left_out.append(LeftOut(id_[:500], f"{why}: --include '{offer.path}.*'"[:300], where, offers=number))
 
     def inspect(self, wanted: Sequence[Found], folders: Sequence[Path]) -> None:
         """Ask the library itself for the docstrings of what its files do not describe."""
@@ -193,9 +226,9 @@ class _Drafter:
             if why is not None:
                 self.left_out.append(LeftOut(f"module {self.import_name}"[:500], f"--inspect: {sanitise(why, 250)}"))
 
-    def facts(self, function: griffe.Function) -> Facts | None:
+    def facts(self, function: griffe.Function, *, is_fresh: bool = False) -> Facts | None:
         """What the body shows."""
-        return self._bodies.facts(function)
+        return self._bodies.facts(function, is_fresh=is_fresh)
 
     def readme_calls(self, path: str) -> list[Call]:
         """Calls of a public name that the distribution's own page shows."""
@@ -213,7 +246,10 @@ class _Drafting:
         self.name = found.path.rpartition(".")[2]
         self.notes: list[str] = []
         self.doc = doc_of(found, drafter.inspected.get(found.path, ""))
-        self.facts = drafter.facts(self.function) or (drafter.facts(found.twin) if found.twin else None)
+        is_fresh = found.callee == "made"
+        self.facts = drafter.facts(self.function, is_fresh=is_fresh)
+        if self.facts is None and found.twin is not None:
+            self.facts = drafter.facts(found.twin, is_fresh=is_fresh)
         self.taking = Taking(found, self.tree, drafter.import_name, self.doc, self.facts)
         self.scope = self.taking.scope
 
@@ -229,6 +265,9 @@ class _Drafting:
         if why := self.taking.take():
             return why
         taking = self.taking
+        instance = making_of(taking, self.drafter.facts) if found.callee == "made" else None
+        if isinstance(instance, str):
+            return instance
         self.notes += taking.notes
         schema: Schema = {"type": "object", "properties": taking.properties, "additionalProperties": False}
         if taking.required:
@@ -239,6 +278,8 @@ class _Drafting:
             "qualified_name": found.path,
             "parameters": taking.bound,
         }
+        if instance is not None:
+            binding["instance"] = instance
         exceptions, errors = errors_of(self.doc.raises, self.facts, self.scope, self.tree)
         if exceptions:
             binding["exceptions"] = exceptions
@@ -280,6 +321,8 @@ class _Drafting:
                 return "it gives a context manager, which no call keeps"
             if name == "deprecated":
                 self.notes.append("its source calls it deprecated")
+        if self.found.callee == "made" and _is_mute(self.facts):
+            return "it changes its object alone, which no call keeps"
         returns = self._returns()
         node = parse(returns) if returns is not None else None
         parts = alternatives(node) if node is not None else []
@@ -300,6 +343,9 @@ class _Drafting:
         owner = self.found.owner
         if self.found.callee == "class method" and (given == "Self" or (owner is not None and path == owner.path)):
             return "it makes an instance, which no call keeps"
+        if self.found.callee == "made" and owner is not None and given in {"Self", owner.name}:
+            told = any(method_of(owner, name) for name in ("__str__", "__repr__", "__iter__"))
+            return None if told else "it gives an instance, which no call keeps"
         return None
 
     def _returns(self) -> object:
@@ -318,7 +364,7 @@ class _Drafting:
         if self.found.callee == "instance" and owner is not None:
             of_class = read_docstring(owner.docstring).text
             text = "\n\n".join(one for one in (of_class, text) if one)
-        elif self.found.callee == "method" and owner is not None and not text:
+        elif self.found.callee in {"method", "made"} and owner is not None and not text:
             text = read_docstring(owner.docstring).text
         if not describes(text, self.name):
             self.notes.append(UNDESCRIBED)
@@ -352,3 +398,8 @@ class _Drafting:
                 example["output"] = output
             examples.append(example)
         return tuple(examples[:MAX_EXAMPLES])
+
+
+def _is_mute(facts: Facts | None) -> bool:
+    """Whether a body gives nothing and does nothing that anybody else could see."""
+    return facts is not None and not (facts.returns or facts.yields or facts.changes or facts.unseen or facts.runs)

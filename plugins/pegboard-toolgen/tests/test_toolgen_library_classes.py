@@ -1,0 +1,237 @@
+"""Methods and properties of classes: the call makes the object, asks it and forgets it; and what they change."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from pegboard import ToolError
+from pegboard_manifest.bindings.python import make_handler
+from pegboard_toolgen.discover.library import discover_library
+from pegboard_toolgen.drafts import Discovery
+
+Read = Callable[..., Discovery]
+
+SHOP = '''
+import abc, os, sqlite3
+from dataclasses import dataclass
+LOG = []
+class Price:
+    """A price.
+
+    Args:
+        amount: in cents.
+    """
+    tax = {}
+    def __init__(self, amount: int, currency: str = "EUR", *, digits: int = 2) -> None:
+        if amount < 0: raise ValueError("less than nothing")
+        self.amount, self.currency = amount, currency
+        self._seen = []
+    def __str__(self) -> str: return f"{self.amount} {self.currency}"
+    @property
+    def is_free(self) -> bool:
+        """Whether it costs nothing."""
+        return not self.amount
+    def times(self, amount: int, /, *more: int) -> "Price":
+        """Multiply."""
+        self._seen.append(amount)
+        return Price(self.amount * amount + sum(more), self.currency)
+    def told(self, currency: str | None = None) -> str:
+        """Say it."""
+        self.last = currency
+        return f"{self.amount} {currency or self.currency}"
+    def raise_by(self, by: int) -> None: self.amount += by
+    def note(self) -> str:
+        LOG.append(self.amount)
+        return "noted"
+    def with_tax(self, rate: int) -> int:
+        self.tax["rate"] = rate
+        return self.amount
+    def save(self, path: str) -> str:
+        with open(path, "w") as file: file.write(str(self))
+        return path
+    def calculate(self) -> int: return eval(self.currency)
+    async def later(self) -> int: return 1
+    def _private(self) -> int: return 1
+    @classmethod
+    def free(cls) -> "Price": return cls(0)
+    @staticmethod
+    def half(n: int) -> int: return n // 2
+class Plain:
+    def hello(self) -> str: return "hello"
+class Untyped:
+    def __init__(self, thing): self.thing = thing
+    def get(self) -> str: return str(self.thing)
+class Opening:
+    def __init__(self, path: str): os.mkdir(path)
+    def get(self) -> str: return ""
+class Below(Opening):
+    def __init__(self, path: str): super().__init__(path)
+class Foreign(sqlite3.Connection):
+    def get(self) -> str: return ""
+class Abstract(abc.ABC):
+    @abc.abstractmethod
+    def get(self) -> str: ...
+    def other(self) -> str: return self.get()
+@dataclass
+class Fields:
+    x: int
+    def get(self) -> int: return self.x
+class Meta(type): ...
+class Made(metaclass=Meta):
+    def get(self) -> int: return 1
+def plain(a: int) -> int:
+    """Add one."""
+    return a + 1
+'''
+
+
+@pytest.fixture
+def read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Read:
+    def discover(name: str, source: str, *include: str) -> Discovery:
+        (tmp_path / f"{name}.py").write_text(textwrap.dedent(source))
+        monkeypatch.syspath_prepend(tmp_path)
+        return discover_library(name, search_paths=[tmp_path], include=include)
+
+    return discover
+
+
+def handlers(found: Discovery, folder: Path) -> Mapping[str, Callable[..., Any]]:
+    manifest: Any = SimpleNamespace(modules=found.modules, folder=folder, file=None)
+    return {
+        draft.id.partition(".")[2]: make_handler(
+            {"name": draft.id, "binding": draft.binding, "input_schema": draft.input_schema}, manifest
+        )
+        for draft in found.drafts
+    }
+
+
+def names_of(found: Discovery) -> list[str]:
+    return [draft.id.partition(".")[2] for draft in found.drafts]
+
+
+@pytest.mark.parametrize("include", [(), ("shop_a.*",), ("*",), ("shop_a_*",), ("python:shop_a.*",)])
+def test_methods_are_offered_and_taken_by_no_glob_that_fits_any_class(read: Read, include: tuple[str, ...]) -> None:
+    found = read("shop_a", SHOP, *include)
+    assert names_of(found) == ["Price.half", "plain"]
+    offered = {one.id: one.why for one in found.left_out if one.offers}
+    assert offered["class shop_a.Price"] == "9 methods of objects that calls would make: --include 'shop_a.Price.*'"
+    assert sorted(offered) == [f"class shop_a.{name}" for name in ("Below", "Opening", "Plain", "Price", "Untyped")]
+
+
+@pytest.mark.parametrize("include", ["shop_b.Price.*", "*Price.*", "shop_b_price_*"])
+def test_methods_are_taken_where_a_glob_speaks_of_them(read: Read, include: str) -> None:
+    found = read("shop_b", SHOP, include)
+    assert {draft.id.partition(".")[2]: draft.category for draft in found.drafts} == {
+        "Price.calculate": None, "Price.half": "read", "Price.is_free": "read", "Price.note": "write",
+        "Price.save": "write", "Price.times": "read", "Price.told": "read", "Price.with_tax": None, "plain": "read",
+    }  # fmt: skip
+    why = {one.id.partition(".")[2]: one.why for one in found.left_out}
+    assert why["Price.raise_by"] == "it changes its object alone, which no call keeps"
+    assert why["Price.later"].startswith("asynchronous")
+    assert [draft.id for draft in found.drafts if draft.runs_code] == ["python:shop_b.Price.calculate"]
+
+
+def test_a_call_makes_the_object_of_the_callers_values_and_asks_it(read: Read, tmp_path: Path) -> None:
+    found = read("shop_c", SHOP, "*.Price.*", "*.Plain.*")
+    tools = handlers(found, tmp_path)
+    assert tools["Price.is_free"](amount=0) is True
+    assert tools["Price.told"](amount=3, price_currency="USD") == "3 USD"
+    assert tools["Price.told"](amount=3, price_currency="USD", currency="GBP") == "3 GBP"
+    assert tools["Price.times"](price_amount=3, amount=2, more=[1, 1])["result"] == "8 EUR"
+    assert tools["Plain.hello"]() == "hello"
+    with pytest.raises(ToolError, match="less than nothing"):
+        tools["Price.is_free"](amount=-1)
+    draft = next(one for one in found.drafts if one.id.endswith("told"))
+    assert draft.input_schema["required"] == ["amount"]
+    assert list(draft.input_schema["properties"]) == ["amount", "price_currency", "digits", "currency"]
+    assert draft.input_schema["properties"]["amount"]["description"] == "in cents."
+    assert draft.binding["instance"]["make"] == "shop_c.Price"
+    assert {"shop_c.Price", "shop_c.Price.told"} <= set(found.modules["shop_c"]["allow"])
+
+
+NOT_MADE = {
+    "Untyped": "its object cannot be made: nothing says what its parameter thing is",
+    "Opening": "a class: what makes its objects changes files",
+    "Below": "a class: what makes its objects changes files",
+    "Foreign": "a class: it is made by sqlite3.Connection, which is not read",
+    "Abstract": "a class: it is abstract: get",
+    "Fields": "a class: dataclass says how it is made, and not the class",
+    "Made": "a class: its metaclass makes it",
+}
+
+
+@pytest.mark.parametrize("name", NOT_MADE)
+def test_what_is_not_made_of_the_callers_values_alone_says_why(read: Read, name: str) -> None:
+    found = read("shop_d", SHOP, f"shop_d.{name}.*", "shop_d.plain")
+    assert names_of(found) == ["Price.half", "plain"]
+    assert NOT_MADE[name] in {one.why for one in found.left_out if name in one.id}
+
+
+FOLLOWED = """
+import functools, json, os
+class Base:
+    def __init__(self, root: str) -> None: self.root = root
+    @property
+    def place(self) -> str: raise NotImplementedError
+    def shown(self) -> str: return self.place
+class Making(Base):
+    @property
+    def place(self) -> str:
+        os.makedirs(self.root)
+        return self.root
+def choose() -> type[Base]: return Making
+Chosen = choose()
+CONFIG = Making("x")
+def of_call(root: str) -> str: return Making(root).place
+def of_choice(root: str) -> str: return Chosen(root).place
+def of_above(root: str) -> str: return Base(root).shown()
+def of_global() -> str: return CONFIG.place
+def write_json(path: str) -> str: os.remove(path); return path
+def read_json(path: str) -> str: return path
+WRITERS = {"json": write_json}
+READERS = {"json": read_json}
+def by_table(kind: str, path: str) -> str: return WRITERS[kind](path)
+def by_read_table(kind: str, path: str) -> str: return READERS[kind](path)
+def given_away(paths: list[str]) -> list[str]: return list(map(write_json, paths))
+def in_part(path: str) -> str: return functools.partial(write_json, path)()
+RUNNERS = {"python": eval}
+def by_runner(kind: str, text: str) -> str: return RUNNERS[kind](text)
+class Counter:
+    def __init__(self) -> None:
+        self.n = 0
+        self.all = []
+    def up(self, by: int) -> int:
+        self.n += by
+        self.all.append(by)
+        return self.n
+SHARED = Counter()
+def own_counter(by: int) -> int:
+    counter = Counter()
+    return counter.up(by)
+def shared_counter(by: int) -> int: return SHARED.up(by)
+class One:
+    _one = None
+    def __new__(cls):
+        if cls._one is None: cls._one = super().__new__(cls)
+        return cls._one
+    def up(self, by: int) -> int:
+        self.n = by
+        return by
+def the_one(by: int) -> int: return One().up(by)
+"""
+
+
+def test_properties_tables_and_classes_below_are_followed(read: Read) -> None:
+    found = read("followed", FOLLOWED)
+    assert {draft.words[-1]: draft.category for draft in found.drafts} == {
+        "of_call": "write", "of_choice": "write", "of_above": "write", "of_global": "write", "write_json": "write",
+        "read_json": "read", "by_table": "write", "by_read_table": "read", "given_away": "write", "in_part": "write",
+        "by_runner": None, "own_counter": "read", "shared_counter": None, "the_one": None,
+    }  # fmt: skip
+    assert [draft.words[-1] for draft in found.drafts if draft.runs_code] == ["by_runner"]
