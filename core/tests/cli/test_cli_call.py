@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -404,3 +405,30 @@ def test_a_list_waits_for_a_source_that_nobody_knows_yet_and_stops_it_again(run,
     assert (only["name"], only["state"], only["origin"]["source"]) == ("late", "known", "far")
     assert run("show", "late", "--json", plugins=("flow",)).json["state"] == "known"
     assert [one["name"] for one in run("export", "--to", "json", plugins=("flow",)).json] == ["late"]
+
+
+def test_record_adds_what_a_tool_answers_and_a_replay_runs_nothing(run, tools, tmp_path):
+    file = tmp_path / "said.json"
+    assert run("call", "add", "a=1", "b=2", "--record", str(file)).out == "3.0\n"
+    assert run("call", "fail", "--record", str(file)).status == 1
+    lines = '{"name": "add", "arguments": {"b": 3, "a": 1}}\n{"name": "add", "arguments": {"a": "x"}}\n'
+    assert run("batch", "--record", str(file), input=lines).status == 1
+    calls = json.loads(file.read_text())["calls"]
+    assert [(one["name"], one["arguments"], len(one["results"])) for one in calls] == [
+        ("add", {"a": 1, "b": 2}, 1), ("add", {"a": 1, "b": 3}, 1), ("fail", {}, 1),
+    ]  # fmt: skip
+    (tmp_path / "pegboard.toml").write_text(f'[plugins.record]\nfile = "{file}"\nmode = "replay"\n')
+    replay = ("--config", str(tmp_path / "pegboard.toml"))
+    assert run(*replay, "call", "add", "a=1", "b=2").out == "3.0\n"
+    missing = run(*replay, "call", "add", "a=2", "b=2")
+    assert missing.status == 1
+    assert 'recorded of this tool: {"a":1,"b":2}; {"a":1,"b":3}' in missing.err
+    assert "no tool runs: calls are answered from" in run(*replay, "doctor").out
+
+
+@pytest.mark.parametrize("command", [["call", "add", "a=1"], ["batch"]])
+def test_a_recording_that_cannot_be_written_is_said_before_anything_runs(run, tools, tmp_path, command):
+    result = run(*command, "--record", str(tmp_path / "no" / "said.json"), input="")
+    assert result.status == 2
+    assert result.out == ""
+    assert "cannot be written: No such file or directory\nhint: name a file" in result.err

@@ -79,8 +79,9 @@ SPARE = 65_536
     help="How many calls may run at once.",
 )
 @click.option("--user", metavar="ID", help="Who calls, where a line does not say it.")
+@click.option("--record", metavar="RECORDING", help="Add what tools answer to a recording, which tests replay.")
 @click.pass_obj
-def command(run: ProgramRun, file: str, parallel: int, user: str | None) -> int:
+def command(run: ProgramRun, file: str, parallel: int, user: str | None, record: str | None) -> int:
     """Answer every line of FILE, or of stdin.
 
     \b
@@ -93,6 +94,7 @@ def command(run: ProgramRun, file: str, parallel: int, user: str | None) -> int:
     """
     if answer_stream() is None:
         raise OutputError(None)
+    run.record = record
     opened, size = _open(file)
     with opened as source:
         batch = Batch(parallel, user, size)

@@ -40,16 +40,18 @@ MAX_ARGUMENTS = 16 * 1024 * 1024
 @click.option("--json", "as_json", is_flag=True, help="The whole result as one object.")
 @click.option("--yes", is_flag=True, help="Answer yes where a tool asks a person first.")
 @click.option("--dry-run", is_flag=True, help="Say what the call would meet, and run nothing.")
+@click.option("--record", metavar="FILE", help="Add what the tool answers to a recording, which tests replay.")
 @click.pass_obj
 def command(
     run: ProgramRun, name: str, pairs: tuple[str, ...], given: str | None, user: str | None, as_json: bool, yes: bool,
-    dry_run: bool,
+    dry_run: bool, record: str | None,
 ) -> int:  # fmt: skip
     """Call the tool NAME once.
 
     KEY=VALUE is read by the tool's schema (sides=6 is an integer where the tool wants one), KEY:=JSON is JSON. A VALUE
     alone is that of the one parameter which the tool requires: pegboard call calculator '2 + 2'.
     """
+    run.record = record
     base = _read_base(given)
     person = None if given == "-" else ask_person
 

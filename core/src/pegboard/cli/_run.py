@@ -50,6 +50,7 @@ class ProgramRun(Shown):
         log_json: where the audit goes: a file, or `-` for stderr.
         strict: any plugin that fails is fatal.
         debug: show tracebacks and the log.
+        record: the file that what tools answer is added to, where a command is told one.
 
     .. versionadded:: 0.1
     """
@@ -62,6 +63,7 @@ class ProgramRun(Shown):
     log_json: str | None = None
     strict: bool = False
     debug: bool = False
+    record: str | None = None
     _board: Board | None = attrs.field(default=None, init=False, repr=False)
 
     @property
@@ -79,6 +81,8 @@ class ProgramRun(Shown):
             sections["audit"] = {"file": self.log_json}
         if self.mcp_config is not None:
             sections["mcp"] = {"config_file": self.mcp_config}
+        if self.record is not None:
+            sections["record"] = {"file": self.record, "mode": "record"}
         return {**options, "plugins": sections} if sections else options
 
     def load_config(self) -> Config:

@@ -55,6 +55,8 @@ BUILTINS = {
     "doctor": "pegboard.doctor",
 }
 """The core's own features: plugins like any other, by name."""
+ON_DEMAND = {"record": "pegboard.testing.recording"}
+"""Those of them that are loaded only where the configuration, or an option of the program, speaks of them."""
 
 
 class _Manager(pluggy.PluginManager):
@@ -215,7 +217,8 @@ def load_plugins(
             raise PluginError(f"{what}: expected a list, got the text {given[:60]!r}", hint=f"write [{given[:60]!r}]")
     plugins = Plugins(strict=strict)
     left_out = {*without, *config.core.without}
-    for name, module in BUILTINS.items():
+    on_demand = {name: module for name, module in ON_DEMAND.items() if config.says_of_plugin(name)}
+    for name, module in {**BUILTINS, **on_demand}.items():
         if name not in left_out:
             record = PluginRecord(name, "pegboard", _own_version(), builtin=True)
             plugins.add(record, lambda module=module: importlib.import_module(module))  # type: ignore[misc]

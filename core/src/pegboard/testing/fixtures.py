@@ -11,12 +11,22 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
     import trio
     from trio.testing import MockClock
 
     from pegboard.host import Host
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--pegboard-record`: run the tools of `replayed` hosts, and record anew what they answer."""
+    parser.getgroup("pegboard").addoption(
+        "--pegboard-record",
+        action="store_true",
+        help="run the tools of hosts that `replayed` opens, and record anew what they answer",
+    )
 
 
 @pytest.fixture
@@ -54,3 +64,28 @@ async def host_with() -> AsyncIterator[Callable[..., Awaitable[Host]]]:
 
         yield open_one
         nursery.cancel_scope.cancel()
+
+
+@pytest.fixture
+def replayed(
+    host_with: Callable[..., Awaitable[Host]], request: pytest.FixtureRequest
+) -> Callable[..., Awaitable[Host]]:
+    """`await replayed("FILE", plugin, ..., config={...})` is a host whose tools answer from a recording, and never run.
+
+    The file is found beside the test's own. A call that was not recorded answers NOT_FOUND, reason `not_recorded`. With
+    `pytest --pegboard-record` the tools run, and the file is written anew.
+    """
+    records = request.config.getoption("--pegboard-record")
+    begun: set[str] = set()
+
+    async def open_one(file: str | os.PathLike[str], *plugins: Any, config: Mapping[str, Any] | None = None) -> Host:
+        path = str(request.path.parent / file)
+        if records and path not in begun:
+            begun.add(path)
+            (request.path.parent / file).unlink(missing_ok=True)
+        said = dict(config or {})
+        recorded = {"file": path, "mode": "record" if records else "replay"}
+        said["plugins"] = {**said.get("plugins", {}), "record": recorded}
+        return await host_with(*plugins, config=said)
+
+    return open_one
