@@ -197,6 +197,7 @@ class HostSession(Session):
         parent_id = None if parent is None else parent.call_id
         trace = Trace()
         started_at, started = time.time(), trace.arrived_at
+        observers = runtime.observers
         tokens = runtime.begin(call, self, tool, parent_id) if runtime.begins else EMPTY
         result: ToolResult | None = None
         try:
@@ -212,11 +213,11 @@ class HostSession(Session):
                 shown = clean(name[:MAX_NAME])[0] if type(name) is str else ""
                 result = stamped(result, call.id, shown, (perf_counter() - started) * 1000)
         finally:
-            if runtime.observers:
+            if observers and runtime.observers:  # there are none any more once the host has ended
                 trace.ended_at = perf_counter()
                 duration_ms = (trace.ended_at - started) * 1000
                 outcome = Outcome(call, self, tool, result, started_at, duration_ms, trace.verdicts, trace, parent_id)
-                runtime.observe(outcome, tokens)
+                runtime.observe(outcome, tokens, observers)
         return result
 
     async def _entry_to_come(self, name: Any, timeout_s: float | None) -> PlanEntry | None:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
     from pegboard.config import Config
-    from pegboard.contract import ToolSource
+    from pegboard.contract import Observer, ToolSource
     from pegboard.registry import Snapshot
     from pegboard.registry.asking import PluginRecord
     from pegboard.session import Confirm, OnProgress, Session
@@ -113,6 +113,25 @@ class Host:
     def watch(self, watcher: Callable[[Snapshot, Snapshot], None]) -> Callable[[], None]:
         """Call `watcher(old, new)` after every change of the tools; returns what ends the watch."""
         return self.board.registry.watch(watcher)
+
+    # -- who hears of calls
+
+    def add_observer(self, observer: Observer, *, plugin: str = "the program") -> Callable[[], None]:
+        """Let `observer` hear of every call that begins from now on, beside the observers of plugins.
+
+        For whoever looks for a while, and must cost nothing before and after. The hook `provide_observers` is for those
+        that hear all calls of a host.
+
+        Args:
+            observer: as of the hook; `Observer` says what it may have and must not do.
+            plugin: whose it is, for doctor and the log.
+
+        Returns:
+            What ends that; calls that are under way then are still told.
+
+        .. versionadded:: 0.1
+        """
+        return self.runtime.add_observer(plugin, observer)
 
     # -- who calls
 

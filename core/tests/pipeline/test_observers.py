@@ -239,3 +239,64 @@ async def test_what_never_was_a_call_has_no_beginning_and_no_timings(observed: A
     assert listener.begun == []
     [outcome] = listener.outcomes
     assert (dict(outcome.timings), outcome.token, outcome.parent_id) == ({}, None, None)
+
+
+async def test_one_that_comes_while_the_host_runs_hears_whole_calls_and_costs_nothing_afterwards(
+    hosted: Any, listener: Listener
+) -> None:
+    begun, free = trio.Event(), trio.Event()
+
+    @tool
+    async def wait_here() -> None:
+        """Wait."""
+        begun.set()
+        await free.wait()
+
+    async with hosted(in_the_loop, wait_here, plugins=[]) as host:
+        session = host.session()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(session.call, "wait_here")  # it began before anybody listened
+            await begun.wait()
+            stop = host.add_observer(listener)
+            assert (await session.call("in_the_loop")).ok
+            free.set()
+        stop()
+        stop()  # once more is no mistake
+        assert (await session.call("in_the_loop")).ok
+        assert host.runtime.observers == host.runtime.begins == ()
+    assert [outcome.call.name for outcome in listener.outcomes] == ["in_the_loop"] == [one for one, *_ in listener.begun]
+
+
+async def test_each_is_given_its_own_token_whoever_comes_and_goes_meanwhile(hosted: Any) -> None:
+    """Tokens go by place, and the places of those that are left change when one goes."""
+
+    class Counting:
+        def __init__(self, name: str) -> None:
+            self.name = name
+            self.heard: list[Any] = []
+
+        def begin(self, *_: Any) -> str:
+            return self.name
+
+        def __call__(self, outcome: Any) -> None:
+            self.heard.append(outcome.token)
+
+    begun, free = trio.Event(), trio.Event()
+
+    @tool
+    async def wait_here() -> None:
+        """Wait."""
+        begun.set()
+        await free.wait()
+
+    first, second, third = map(Counting, ("first", "second", "third"))
+    async with hosted(wait_here, plugins=[]) as host:
+        stop = host.add_observer(first)
+        host.add_observer(second)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(host.session().call, "wait_here")
+            await begun.wait()
+            stop()
+            host.add_observer(third)
+            free.set()
+    assert (first.heard, second.heard, third.heard) == (["first"], ["second"], [])

@@ -134,6 +134,12 @@ class Runtime(Shown):
         begins = ((place, getattr(observer, "begin", None)) for place, (_, observer) in enumerate(self.observers))
         self.begins = tuple((place, begin) for place, begin in begins if begin is not None)
 
+    def add_observer(self, plugin: str, observer: Observer) -> Callable[[], None]:
+        """From now on this one hears of calls too; returns what ends that."""
+        added = (plugin, observer)
+        self.watch((*self.observers, added))
+        return lambda: self.watch(one for one in self.observers if one is not added)
+
     def begin(self, call: ToolCall, session: Session, tool: Tool | None, parent_id: str | None) -> dict[int, Any]:
         """Tell every observer that hears beginnings; what each gave, by its place."""
         tokens: dict[int, Any] = {}
@@ -141,20 +147,31 @@ class Runtime(Shown):
             try:
                 tokens[place] = begin(call, session, tool, parent_id)
             except BaseException as problem:  # noqa: BLE001 - logged; what is not the observer's is passed on
-                self._note_failed(place, problem)
+                self._note_failed(self.observers[place][0], problem)
         return tokens
 
-    def observe(self, outcome: Outcome, tokens: Mapping[Any, Any] = EMPTY) -> None:
-        """Tell every observer; one that raises is logged and counted, and the call does not notice."""
-        for place, (_, observer) in enumerate(self.observers):
+    def observe(
+        self,
+        outcome: Outcome,
+        tokens: Mapping[Any, Any] = EMPTY,
+        observers: tuple[tuple[str, Observer], ...] | None = None,
+    ) -> None:
+        """Tell observers; one that raises is logged and counted, and the call does not notice.
+
+        Args:
+            outcome: what they are told.
+            tokens: what `begin` gave for it.
+            observers: those that were there when the call began, whose places the tokens name: who came later has not
+                heard the beginning, and hears no end either. None: those of now, where there was no beginning.
+        """
+        for place, (plugin, observer) in enumerate(self.observers if observers is None else observers):
             try:
                 # Nobody sees the token of another.
                 observer(outcome.with_token(tokens[place]) if place in tokens else outcome)
             except BaseException as problem:  # noqa: BLE001 - logged; what is not the observer's is passed on
-                self._note_failed(place, problem)
+                self._note_failed(plugin, problem)
 
-    def _note_failed(self, place: int, problem: BaseException) -> None:
+    def _note_failed(self, plugin: str, problem: BaseException) -> None:
         pass_on(problem)
-        plugin = self.observers[place][0]
         self.failed_observers[plugin] += 1
         log.error("an observer of plugin %s failed", plugin, exc_info=problem)
