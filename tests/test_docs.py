@@ -53,6 +53,7 @@ from pegboard.config import CoreSettings, Profile, ToolSettings
 from pegboard_audit.plugin import register_commands as register_audit
 from pegboard_chat.plugin import register_commands as register_chat
 from pegboard_http.plugin import register_commands as register_http
+from pegboard_inspect.plugin import register_commands as register_inspect
 from pegboard_mcp.plugin import register_commands as register_mcp
 from pegboard_mcp.settings import OAuthSettings, ServerSettings
 from pegboard_toolgen.plugin import register_commands as register_toolgen
@@ -68,7 +69,7 @@ PAGES = [
     *sorted((ROOT / "plugins").glob("*/README.md")),
     *sorted(DOCS.rglob("*.md")),
 ]
-EXCERPTS = {"pegboard-chat", "pegboard-http", "pegboard-manifest", "pegboard-mcp"}
+EXCERPTS = {"pegboard-chat", "pegboard-http", "pegboard-inspect", "pegboard-manifest", "pegboard-mcp"}
 """Packages whose README shows parts of programs, and servers that do not end; their own tests hold them."""
 RUN_PAGES = [page for page in PAGES if page.parent.name not in EXCERPTS]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
@@ -427,7 +428,7 @@ def test_every_command_is_documented_with_every_option(name: str) -> None:
 
 
 COMMANDS_OF_OURS = [
-    *("serve", "lock", "connect", "config import", "chat", "eval", "gateway"),
+    *("serve", "lock", "connect", "config import", "chat", "eval", "gateway", "inspect"),
     *("audit", "audit show", "audit stats"),
     *("toolgen try", "toolgen init", "toolgen build", "toolgen check"),
 ]
@@ -440,6 +441,7 @@ def test_every_command_of_our_packages_is_documented_with_every_option(path: str
     register_chat(program)
     register_http(program)
     register_audit(program)
+    register_inspect(program)
     register_toolgen(program)
     command, context = cast("click.Command", program), click.Context(program)
     for name in path.split():

@@ -9,7 +9,7 @@ import pytest
 
 from pegboard import Tool, hookimpl
 
-for needed in ("pegboard_mcp", "pegboard_chat"):
+for needed in ("pegboard_mcp", "pegboard_chat", "pegboard_inspect"):
     pytest.importorskip(needed, reason=f"{needed} is not installed")
 
 if TYPE_CHECKING:
@@ -72,21 +72,26 @@ class Good:
         return [Tool(name="coin", handler=lambda: "heads", run="inplace")]
 
 
-@pytest.mark.parametrize("hook", ["provide_resources", "provide_prompts", "provide_models"])
+@pytest.mark.parametrize("hook", ["provide_resources", "provide_prompts", "provide_models", "provide_pages"])
 @pytest.mark.parametrize("answer", RUBBISH.values(), ids=RUBBISH)
 async def test_rubbish_costs_the_plugin_that_gave_it(
     host_with: Any, hook: str, answer: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import pegboard_chat.plugin
+    import pegboard_inspect.plugin
     import pegboard_mcp.plugin
     from pegboard.registry import asking
     from pegboard_chat.models import providers_of
+    from pegboard_inspect.app import pages_of
     from pegboard_mcp.server.app import make_server
 
     monkeypatch.setattr(asking, "MAX_ANSWERS", 500)
     guest = plugin_of(hook, answer)
-    host = await host_with(guest, Good(), pegboard_chat.plugin, pegboard_mcp.plugin, config={"strict": False})
+    host = await host_with(
+        guest, Good(), pegboard_chat.plugin, pegboard_mcp.plugin, pegboard_inspect.plugin, config={"strict": False}
+    )
     providers_of(host)
+    pages_of(host)
     make_server(host)
     assert [(one.name, one.quarantined.partition(":")[0]) for one in host.board.plugins.quarantined] == [
         ("guest", hook)

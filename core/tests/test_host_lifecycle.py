@@ -10,7 +10,7 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from pegboard import CallContext, ErrorCode, PluginError, load_board, open_host, tool
+from pegboard import CallContext, ErrorCode, PluginError, Tool, ToolError, load_board, open_host, tool
 
 
 class Thing:
@@ -329,3 +329,42 @@ async def test_the_host_passes_the_boards_view_on(hosted: Any) -> None:
         host.add(toss)
         assert len(changes) == 4
         assert repr(host.session(user_id="ada")).endswith("of ada on program>")
+
+
+class Counted:
+    """A source that counts how often it runs, and crashes the first time where it is told to."""
+
+    name = "counted"
+    timeout_s = None
+
+    def __init__(self, *, crashes: bool) -> None:
+        self.crashes = crashes
+        self.runs = 0
+
+    async def run(self, slot: Any) -> None:
+        self.runs += 1
+        if self.crashes and self.runs == 1:
+            raise ValueError("no")
+        slot.replace([Tool(name="coin", handler=lambda: "heads", run="inplace")])
+        await trio.sleep_forever()
+
+
+@pytest.mark.parametrize("crashes", [False, True])
+async def test_a_source_is_started_again_at_once_whether_it_runs_or_waits(
+    host_with: Any, make_plugin: Any, autojump_clock: Any, crashes: bool
+) -> None:
+    source = Counted(crashes=crashes)
+    host = await host_with(make_plugin("p", provide_sources=[source]))
+    await host.wait_for_sources()
+    began = trio.current_time()
+    host.restart_source("counted")
+    await wait_all_tasks_blocked()
+    assert (source.runs, trio.current_time() - began) == (2, 0.0)
+    assert (await host.session().call("coin")).text == "heads"
+    assert host.board.source_states["counted"][0].value == "ready"
+
+
+async def test_what_is_not_a_source_cannot_be_started_again(host_with: Any) -> None:
+    host = await host_with()
+    with pytest.raises(ToolError, match="no source named 'nothing' runs"):
+        host.restart_source("nothing")

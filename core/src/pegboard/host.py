@@ -68,6 +68,7 @@ class Host:
         self._workers: Any = None
         self._workers_lock = trio.Lock()
         self._source_moved = trio.Event()
+        self._source_scopes: dict[str, trio.CancelScope] = {}  # of those that run, or wait to be started again
         self._answered: set[str] = set()  # sources that offered tools, failed or ended at least once
 
     # -- what is registered
@@ -217,6 +218,21 @@ class Host:
         self._source_moved.set()
         self._source_moved = trio.Event()
 
+    def restart_source(self, name: str) -> None:
+        """End a source, and start it again at once; one that waits for its next try does not wait any longer.
+
+        Its tools stay on the board meanwhile, and calls of them that are under way answer for themselves.
+
+        Raises:
+            ToolError: NOT_FOUND: no source of that name runs.
+
+        .. versionadded:: 0.1
+        """
+        scope = self._source_scopes.get(name)
+        if scope is None:
+            raise ToolError(ErrorCode.NOT_FOUND, f"no source named {name[:80]!r} runs on this host")
+        scope.cancel()
+
     async def _require_sources(self) -> None:
         """Wait for the sources that the host must not open without.
 
@@ -313,23 +329,26 @@ class Host:
         """Run a source until it returns; start it again, after a pause, whenever it crashes."""
         slot = _Slot(self, source.name)
         pause_s = BACK_OFF_S[0]
-        while True:
+        has_ended = False
+        while not has_ended:
             began = trio.current_time()
             slot.start()
-            try:
-                await source.run(slot)
-            except BaseException as problem:
-                pass_on(problem)  # the host's own end, and Ctrl-C
-                log.exception("source %s crashed", source.name, exc_info=problem)
-                if trio.current_time() - began > BACK_OFF_S[1]:
-                    pause_s = BACK_OFF_S[0]
-                slot.crashed(problem)
-                await trio.sleep(pause_s * random.uniform(0.5, 1.5))
-                pause_s = min(2 * pause_s, BACK_OFF_S[1])
-            else:
-                slot.replace(())
-                slot.set_state(SourceState.CONFIGURED, "it ended")
-                return
+            with trio.CancelScope() as self._source_scopes[source.name]:  # `restart_source` cancels it
+                try:
+                    await source.run(slot)
+                except BaseException as problem:
+                    pass_on(problem)  # the host's own end, and Ctrl-C
+                    log.exception("source %s crashed", source.name, exc_info=problem)
+                    if trio.current_time() - began > BACK_OFF_S[1]:
+                        pause_s = BACK_OFF_S[0]
+                    slot.crashed(problem)
+                    await trio.sleep(pause_s * random.uniform(0.5, 1.5))
+                    pause_s = min(2 * pause_s, BACK_OFF_S[1])
+                else:
+                    has_ended = True
+        del self._source_scopes[source.name]
+        slot.replace(())
+        slot.set_state(SourceState.CONFIGURED, "it ended")
 
     async def _worker_pool(self) -> Any:
         """The worker processes of this host, started when the first tool needs one."""

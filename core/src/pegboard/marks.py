@@ -9,6 +9,8 @@ underscores and other signs do not count either, since a model mixes them up. `C
 confusables.txt (15.1.0) whose prototypes are ASCII letters and digits, which is what tools are called by; what NFKD
 makes the same by itself (wide, mathematical and circled letters) is left out.
 Copyright of the data: Unicode, Inc., https://www.unicode.org/license.txt
+
+.. versionadded:: 0.1
 """
 
 from __future__ import annotations
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from pegboard.tools import Tool
+
+__all__ = ["Mark", "marks_of"]
 
 LOOK_ALIKE, TITLE, ORDERS, HIDDEN_TEXT = "look-alike", "title", "orders", "hidden text"
 """The kinds of marks, as `pegboard list` shows them."""

@@ -1,0 +1,36 @@
+"""The board in a browser: find tools, call them by a form, see calls as they happen.
+
+`pegboard inspect` serves it. A plugin adds a page of its own with the hook `provide_pages` and a `Page`.
+
+    access     who is let in: a one-time token, which becomes a cookie           no I/O
+    catalogue  the tools of a board as rows, what they cost, one of them whole   no I/O
+    recording  calls as they happen, in batches that are bounded                 no I/O
+    calling    one call from the page: progress, log lines, questions, result
+    web        requests and answers of ASGI, as far as they are needed here
+    app        what is served under which address, and to whom
+    serving    the app on a socket, and its end
+    static     the page: ES modules that are served as they are
+
+.. versionadded:: 0.1
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pegboard_inspect.pages import Page
+    from pegboard_inspect.serving import serve_inspector
+
+__all__ = ["Page", "serve_inspector"]
+
+_HOMES = {"Page": "pages", "serve_inspector": "serving"}
+"""Where each name lives; every start of a board comes here."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

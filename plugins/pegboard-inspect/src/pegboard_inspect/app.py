@@ -1,0 +1,419 @@
+"""What is served under which address, and to whom.
+
+    GET  /                    the page, which holds nothing of the board
+    GET  /static/NAME         its modules and its style
+    POST /enter               {"token"}: lets the page in, once
+    GET  /s-.../              the page of a browser that was let in
+    *    /s-.../api/...       what the page shows and does
+
+Everything below `/s-...` but the page itself asks for the cookie. What changes something is a POST of JSON whose Origin
+is this very server: Host and Origin are held first of all (see `pegboard_serving.HostCheck`), and what a browser says
+of who asks (Sec-Fetch-Site) is believed where it says that it is not this page. So neither a page of another site, nor
+one of another server on this machine, nor a name that was made to point here gets in.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import time
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import trio
+
+from pegboard import PegboardError, ToolError, __version__
+from pegboard_inspect import catalogue
+from pegboard_inspect.access import Access, Visitor
+from pegboard_inspect.calling import LogLines, RunningCall, answer_of, current
+from pegboard_inspect.pages import Page
+from pegboard_inspect.recording import Recording
+from pegboard_inspect.web import MAX_BODY, RefusedError, Request, as_json
+from pegboard_serving import HostCheck
+from pegboard_serving.bodies import Bodies
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterator, Mapping
+
+    from pegboard import Confirmation, Host, Session, Tool
+    from pegboard_inspect.web import Receive, Send
+
+    Handler = Callable[[Request, Visitor], Awaitable[None]]
+
+log = logging.getLogger("pegboard.inspect")
+
+TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
+HTML = "text/html; charset=utf-8"
+BATCH_S = 0.08
+"""How often a page that looks at calls is told of them at most: an event is there within 100 ms."""
+ALIVE_S = 15.0
+"""How often a stream that has nothing to tell says so: a client that is gone is found out."""
+MAX_CALLS = 64
+"""Calls of one browser that may be under way at once."""
+MAX_WATCHERS = 16
+"""Streams of calls at once."""
+
+
+class Inspector:
+    """What the app knows: the host, who was let in, the pages, the calls under way.
+
+    Args:
+        host: whose board is inspected.
+        bind: the address that it is bound to.
+        user_id: whose calls they are; None: the configuration's `user_id`.
+        profile: the profile of those calls; None: the configuration's own.
+        entered: called when a token was used, so that the next one can be told.
+    """
+
+    def __init__(
+        self,
+        host: Host,
+        *,
+        bind: str,
+        user_id: str | None = None,
+        profile: str | None = None,
+        entered: Callable[[], object] = lambda: None,
+    ) -> None:
+        self.access = Access()
+        self._host = host
+        self._user_id = user_id
+        self._profile = profile
+        self._entered = entered
+        self._check = HostCheck(bind, allowed_hosts=(), allowed_origins=())
+        self._bodies = Bodies(MAX_BODY)
+        self._static = _static()
+        self._index = self._static.pop("index.html")[0]
+        self._pages = pages_of(host)
+        self._static |= {f"pages/{path}.js": (page.module.encode(), TYPES[".js"]) for path, page in self._pages.items()}
+        self._calls: dict[Visitor, dict[str, RunningCall]] = {}
+        self._watchers = 0
+        self._known: dict[Any, bytes] = {}
+        self._flying: set[trio.CancelScope] = set()
+        self._stopping = False
+        self._get: Mapping[str, Handler] = {
+            "about": self._about,
+            "tools": self._tools,
+            "costs": self._costs,
+            "tool": self._tool,
+            "live": self._live,
+        }
+        self._post: Mapping[str, Handler] = {
+            "check": self._dry_run,
+            "call": self._call,
+            "answer": self._answer,
+        }
+
+    # -- who is let in
+
+    async def __call__(self, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
+        """One request."""
+        if scope["type"] != "http":
+            return
+        request = Request(scope, receive, send)
+        try:
+            with self._flight():
+                if self._stopping:
+                    raise RefusedError(503, "serving ends")
+                if status := self._check.judge(scope["headers"]):
+                    raise RefusedError(status, "this Host or Origin is not served here")
+                await self._route(request)
+        except RefusedError as problem:
+            if not request.has_begun:
+                await request.answer_json({"problem": str(problem)}, problem.status)
+        except PegboardError as problem:
+            if not request.has_begun:
+                await request.answer_json({"problem": problem.message, "hint": problem.hint}, 400)
+
+    async def _route(self, request: Request) -> None:
+        first, _, rest = request.path[1:].partition("/")
+        is_page = request.path == "/" or (first.startswith("s-") and not rest and request.path.endswith("/"))
+        if is_page:
+            _require_method(request, "GET")
+            await request.answer(200, self._index, HTML)
+        elif first == "static":
+            _require_method(request, "GET")
+            if rest not in self._static:
+                raise RefusedError(404, "nothing is served here")
+            body, kind = self._static[rest]
+            await request.answer(200, body, kind)
+        elif request.path == "/enter":
+            _require_own(request)
+            await self._enter(request)
+        elif first.startswith("s-") and rest.startswith("api/"):
+            await self._api(request, f"/{first}", rest.removeprefix("api/"))
+        else:
+            raise RefusedError(404, "nothing is served here")
+
+    async def _enter(self, request: Request) -> None:
+        given = await request.json(self._bodies, "nobody")
+        found = self.access.enter(given.get("token"))
+        if found is None:
+            raise RefusedError(401, "this address was used already, or is an old one")
+        visitor, cookie = found
+        visitor.session = self._session(visitor)
+        self._calls[visitor] = {}
+        self._entered()
+        await request.answer_json({"base": f"{visitor.base}/"}, 200, [(b"set-cookie", cookie.encode())])
+
+    async def _api(self, request: Request, base: str, what: str) -> None:
+        if (request.header(b"sec-fetch-site") or "same-origin") != "same-origin":
+            raise RefusedError(403, "only the page itself is served this")
+        visitor = self.access.find(base, request.headers(b"cookie"))
+        if visitor is None:
+            raise RefusedError(401, "this browser was not let in, or has to come again")
+        first, _, rest = what.partition("/")
+        if request.method == "GET" and first in self._get and not rest:
+            await self._get[first](request, visitor)
+        elif request.method == "GET" and first == "pages" and rest in self._pages:
+            await request.answer_json(await self._pages[rest].data(self._host))
+        else:
+            _require_own(request)
+            if first in self._post and not rest:
+                await self._post[first](request, visitor)
+            elif first == "pages":
+                await self._act(request, visitor, *rest.split("/", 1))
+            else:
+                raise RefusedError(404, "nothing is served here")
+
+    @contextlib.contextmanager
+    def _flight(self) -> Iterator[None]:
+        with trio.CancelScope() as scope:
+            self._flying.add(scope)
+            try:
+                yield
+            finally:
+                self._flying.discard(scope)
+
+    def stop(self) -> None:
+        """Refuse what comes from now on, and end what is under way: a page that looks on would never leave."""
+        self._stopping = True
+        for scope in tuple(self._flying):
+            scope.cancel()
+
+    # -- what there is
+
+    async def _about(self, request: Request, visitor: Visitor) -> None:
+        board, session = self._host.board, visitor.session
+        await request.answer_json(
+            {
+                "version": __version__,
+                "user_id": session.user_id,
+                "profile": session.profile,
+                "read_only": session.read_only,
+                "profiles": sorted(board.config.profiles),
+                "dialects": sorted(board.dialects),
+                "pages": [{"title": page.title, "path": page.path} for page in self._pages.values()],
+            }
+        )
+
+    async def _tools(self, request: Request, visitor: Visitor) -> None:
+        board, profile = self._host.board, request.query("profile") or visitor.session.profile
+        states = tuple((name, state[0]) for name, state in board.source_states.items())
+        key = ("tools", profile, board.registry.snapshot.version, states)
+        await request.answer_json_bytes(await self._computed(key, lambda: catalogue.rows(board, profile)))
+
+    async def _costs(self, request: Request, visitor: Visitor) -> None:
+        board, dialect = self._host.board, request.query("dialect") or "json"
+        key = ("costs", dialect, board.registry.snapshot.version)
+        await request.answer_json_bytes(await self._computed(key, lambda: catalogue.costs(board, dialect)))
+
+    async def _computed(self, key: tuple[Any, ...], make: Callable[[], Any]) -> bytes:
+        """What is the same until the board changes, as JSON; made in a thread, since of thousands of tools it takes
+        longer than calls should wait."""
+        if key not in self._known:
+            made = await trio.to_thread.run_sync(lambda: as_json(make()))
+            self._known = {other: body for other, body in self._known.items() if other[:2] != key[:2]}
+            self._known[key] = made
+        return self._known[key]
+
+    async def _tool(self, request: Request, visitor: Visitor) -> None:
+        board, name = self._host.board, request.query("name") or ""
+        tool = self._registered(name)
+        found = catalogue.whole(tool, board, visitor.session.profile)
+        await request.answer_json({**found, "dialects": catalogue.exported(tool, board)})
+
+    def _registered(self, name: str) -> Tool:
+        entry = self._host.board.registry.plans.get(name)
+        if entry is None:
+            raise RefusedError(404, f"there is no tool {name[:80]!r}")
+        return entry.tool
+
+    async def _act(self, request: Request, visitor: Visitor, path: str, name: str = "") -> None:
+        page = self._pages.get(path)
+        if page is None or name not in page.actions:
+            raise RefusedError(404, "nothing is served here")
+        given = await request.json(self._bodies, visitor.base)
+        try:
+            answer = await page.actions[name](self._host, given.get("value"))
+        except ToolError as problem:
+            raise RefusedError(409, problem.message) from problem
+        await request.answer_json(answer)
+
+    # -- calls
+
+    def _session(self, visitor: Visitor) -> Session:
+        """One a browser: what a person approved there, and results that are read on, are theirs."""
+
+        def running(call_id: str | None = None) -> RunningCall | None:
+            """The call in whose task this is; else the newest, where a server asks in a task of its own."""
+            calls = self._calls[visitor]
+            return calls.get(call_id or "") or current.get(None) or next(reversed(calls.values()), None)
+
+        async def confirm(asked: Confirmation) -> Any:
+            call = running()
+            answer = None if call is None else await call.ask(asked)
+            return answer_of(answer, has_schema=asked.schema is not None)
+
+        async def on_progress(call_id: str, done: float, total: float | None, message: str | None) -> None:
+            if (call := running(call_id)) is not None:
+                call.say("progress", done=done, total=total, message=message)
+
+        return self._host.session(
+            self._user_id, channel="inspect", profile=self._profile, confirm=confirm, on_progress=on_progress
+        )
+
+    async def _dry_run(self, request: Request, visitor: Visitor) -> None:
+        given = await request.json(self._bodies, visitor.base)
+        name, arguments = _call_of(given)
+        await request.answer_json(visitor.session.check(name, arguments).to_json())
+
+    async def _call(self, request: Request, visitor: Visitor) -> None:
+        """One call; what it says goes out as lines of JSON, and who leaves cancels it."""
+        given = await request.json(self._bodies, visitor.base)
+        name, arguments = _call_of(given)
+        calls = self._calls[visitor]
+        if len(calls) >= MAX_CALLS:
+            raise RefusedError(503, f"{MAX_CALLS} calls of this browser are under way; the call was not begun")
+        call = RunningCall(os.urandom(8).hex())
+        calls[call.id] = call
+
+        async def work() -> None:
+            current.set(call)
+            result = await visitor.session.call(name, arguments, id=call.id)
+            # Behind the lines of log of its threads, which come by the same way.
+            trio.lowlevel.current_trio_token().run_sync_soon(lambda: call.end(result))
+
+        try:
+            await request.begin(200, "application/x-ndjson")
+            call.say("begun", id=call.id)
+            with LogLines():
+                await self._while_there(request, work, call.next, _as_lines)
+        finally:
+            del calls[call.id]
+
+    async def _answer(self, request: Request, visitor: Visitor) -> None:
+        given = await request.json(self._bodies, visitor.base)
+        call = self._calls[visitor].get(str(given.get("id")))
+        if call is None or not call.answer(given.get("key"), given.get("answer")):
+            raise RefusedError(409, "this is not asked any more")
+        await request.answer_json({})
+
+    async def _live(self, request: Request, visitor: Visitor) -> None:
+        """Calls as they happen, as server-sent events; nobody observes before and after."""
+        if self._watchers >= MAX_WATCHERS:
+            raise RefusedError(503, "too many pages look at calls")
+        woken = trio.Event()
+
+        def wake() -> None:
+            woken.set()
+
+        recording = Recording(wake, time.time)
+
+        async def batches() -> list[dict[str, Any]]:
+            nonlocal woken
+            with trio.move_on_after(1.0):  # counts of the last minute change by themselves
+                await woken.wait()
+            await trio.sleep(BATCH_S)
+            woken = trio.Event()
+            return [recording.take()]
+
+        self._watchers += 1
+        stop = self._host.add_observer(recording, plugin="inspect")
+        try:
+            await request.begin(200, "text/event-stream")
+            await self._while_there(request, trio.sleep_forever, batches, _as_event)
+        finally:
+            stop()
+            self._watchers -= 1
+
+    async def _while_there(
+        self,
+        request: Request,
+        work: Callable[[], Awaitable[None]],
+        more: Callable[[], Awaitable[list[dict[str, Any]]]],
+        shape: Callable[[list[dict[str, Any]]], bytes],
+    ) -> None:
+        """Do the work, and send what there is more to say until that is nothing; a client that leaves ends both."""
+
+        async def leave() -> None:
+            await request.wait_left()
+            nursery.cancel_scope.cancel()
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(leave)
+            nursery.start_soon(work)
+            while said := await more():
+                await request.write(shape(said), more=True)
+            await request.write(b"", more=False)
+            nursery.cancel_scope.cancel()
+
+
+def _as_lines(said: list[dict[str, Any]]) -> bytes:
+    return b"".join(as_json(one) + b"\n" for one in said)
+
+
+def _as_event(said: list[dict[str, Any]]) -> bytes:
+    return b"".join(b"data: " + as_json(one) + b"\n\n" for one in said)
+
+
+def _call_of(given: Mapping[str, Any]) -> tuple[str, Any]:
+    name, arguments = given.get("name"), given.get("arguments", {})
+    if not isinstance(name, str):
+        raise RefusedError(400, "expected the name of a tool")
+    return name, arguments
+
+
+def _require_method(request: Request, method: str) -> None:
+    if request.method != method:
+        raise RefusedError(405, "this is not served in that way")
+
+
+def _require_own(request: Request) -> None:
+    """Require a POST that the page of this very server sent."""
+    _require_method(request, "POST")
+    if request.header(b"origin") != f"http://{request.header(b'host')}":
+        raise RefusedError(403, "only the page itself may ask for this")
+
+
+def _static() -> dict[str, tuple[bytes, str]]:
+    """The files of the page, by name: what is not one of them cannot be asked for."""
+    folder = resources.files("pegboard_inspect") / "static"
+    found = {}
+    for file in folder.iterdir():
+        suffix = f".{file.name.rpartition('.')[2]}"
+        if suffix in TYPES or file.name == "index.html":
+            found[file.name] = (file.read_bytes(), TYPES.get(suffix, HTML))
+    return found
+
+
+def pages_of(host: Host) -> dict[str, Page]:
+    """The pages of plugins, by path; of two that have one path the later plugin's is quarantined."""
+    pages: dict[str, Page] = {}
+    for record, given in host.board.plugins.ask_for_many("provide_pages", lambda one: isinstance(one, Page), "a Page"):
+        for page in given:
+            if page.path in pages:
+                problem = PegboardError(f"another plugin has a page {page.path!r}", hint="give the page another path")
+                host.board.plugins.quarantine(record, "provide_pages", problem)
+                break
+            pages[page.path] = page
+    return pages
+
+
+def address_of(url: str, token: str) -> str:
+    """The address that lets a browser in."""
+    return f"{url}/#token={quote(token)}"
+
+
+__all__ = ["Inspector", "address_of"]

@@ -1,0 +1,75 @@
+"""`pegboard inspect`: the board in a browser."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from functools import partial
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pegboard import Host
+    from pegboard.cli import ProgramRun
+
+
+@click.command(short_help="The board in a browser.")
+@click.option("--open", "opens", is_flag=True, help="Open it in the browser of this machine.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Where to listen; a free one by default.")
+@click.option("--user", "user_id", metavar="ID", help="Who calls; else `user_id` of the configuration.")
+@click.pass_obj
+def inspect(run: ProgramRun, opens: bool, port: int, user_id: str | None) -> None:
+    """The board in a browser: find tools, call them by a form, see calls as they happen.
+
+    The address lets one browser in, once; when it was used, the next one is told. It is served on this machine alone.
+    """
+    from pegboard_inspect.serving import serve_inspector
+    from pegboard_serving import serve_until_signal
+
+    async def main(host: Host) -> None:
+        with _browser() as browse:
+            told = 0
+
+            def tell(address: str) -> None:
+                nonlocal told
+                told += 1
+                if told == 1 and opens:
+                    browse(address)
+                click.echo(f"{'for another browser: ' if told > 1 else ''}{address}", err=True)
+
+            serve = partial(serve_inspector, host, port=port, user_id=user_id, tell=tell)
+            count = len(host.board.registry.plans)
+            tools = "1 tool" if count == 1 else f"{count} tools"
+            await serve_until_signal(serve, lambda url: click.echo(f"inspecting {tools} (Ctrl-C ends it)", err=True))
+
+    with contextlib.redirect_stdout(sys.stderr):  # what tools print is for people
+        run.open_host(main)
+
+
+@contextlib.contextmanager
+def _browser() -> Iterator[partial[None]]:
+    """Opens an address as long as the block. Whoever is on this machine sees the arguments of a browser that is
+    started: so it is given a file that only its user can read, and that leads on to the address."""
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix="pegboard-inspect-") as folder:
+        yield partial(_browse, folder)
+
+
+def _browse(folder: str, address: str) -> None:
+    import html
+    import os
+    import threading
+    import webbrowser
+    from pathlib import Path
+
+    from pegboard.config import open_private
+
+    file = Path(folder) / "open.html"
+    number = open_private(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    with open(number, "w", encoding="utf-8") as page:  # noqa: PTH123 - a descriptor
+        page.write(f'<!doctype html><meta http-equiv="refresh" content="0;url={html.escape(address)}">\n')
+    threading.Thread(target=webbrowser.open, args=(file.as_uri(),), daemon=True).start()

@@ -1,0 +1,81 @@
+"""The inspector on hypercorn's trio worker, and its end: whoever looks on is sent away."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+import trio
+
+from pegboard import ConfigError
+from pegboard_serving import bound_socket, is_loopback
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pegboard import Host
+
+log = logging.getLogger("pegboard.inspect")
+
+
+async def serve_inspector(
+    host: Host,
+    *,
+    port: int = 0,
+    bind: str = "127.0.0.1",
+    user_id: str | None = None,
+    profile: str | None = None,
+    tell: Callable[[str], object],
+    hurry: trio.Event | None = None,
+    task_status: trio.TaskStatus[str] = trio.TASK_STATUS_IGNORED,
+) -> None:
+    """Serve the inspector until it is cancelled; calls from the page end with it.
+
+    Args:
+        host: whose board is inspected.
+        port: 0: any that is free.
+        bind: an address on loopback.
+        user_id: whose calls they are; None: the configuration's `user_id`.
+        profile: the profile of those calls; None: the configuration's own.
+        tell: told an address that lets one browser in: as soon as it is served, and a new one whenever it was used.
+        hurry: as of other servers; there is nothing here that is waited for.
+        task_status: told the URL as soon as it is served.
+
+    Raises:
+        ConfigError: the address is not on loopback, or it cannot listen there.
+
+    .. versionadded:: 0.1
+    """
+    from pegboard_inspect.app import Inspector, address_of
+    from pegboard_serving.worker import Worker, config_for
+
+    if not is_loopback(bind):
+        raise ConfigError(
+            f"the inspector is not served on {bind[:60]}: it has no TLS, and whoever gets its cookie may call tools",
+            hint="serve it on 127.0.0.1, and reach it from elsewhere through a tunnel, as with ssh -L",
+        )
+    bound = bound_socket(bind, port)
+    address = bound.getsockname()
+    shown = f"[{address[0]}]" if ":" in address[0] else address[0]
+    url = f"http://{shown}:{address[1]}"
+
+    def tell_next() -> None:
+        tell(address_of(url, inspector.access.new_token()))
+
+    inspector = Inspector(host, bind=bind, user_id=user_id, profile=profile, entered=tell_next)
+    worker = Worker(inspector, config_for(logging.getLogger("pegboard.inspect.server")), log=log)
+    closing = trio.Event()
+
+    async def run(task_status: trio.TaskStatus[None]) -> None:
+        with trio.CancelScope(shield=True):
+            await worker.serve(bound, closing, task_status=task_status)
+
+    async with trio.open_nursery() as nursery:
+        await nursery.start(run)
+        tell_next()
+        task_status.started(url)
+        try:
+            await trio.sleep_forever()
+        finally:
+            inspector.stop()
+            closing.set()

@@ -1,0 +1,142 @@
+// Calls as they happen: one row each with its stages, those that a call made below it, and counts of the last minute.
+
+import { live } from "./api.js";
+import { bars, fill, h, text, tree } from "./dom.js";
+import { ms } from "./results.js";
+
+const KEPT = 1000; // rows; older ones go
+const SHOWN = 200;
+const STAGES = ["admit", "validate", "approve", "limit", "queue", "execute", "normalise", "filter"];
+
+// It goes on while other pages are shown, so that a call made there is here afterwards; the tab ends it.
+const state = { rows: [], running: [], counts: null, skipped: 0, underWay: 0, source: null, lost: false, paused: false, draw: null, filters: { tool: "", user: "", status: "" }, open: new Set() };
+
+function listen() {
+  if (state.source || state.paused) return;
+  state.source = live();
+  state.source.onmessage = (event) => take(JSON.parse(event.data));
+  state.source.onopen = () => { state.lost = false; later(); };
+  state.source.onerror = () => { state.lost = true; later(); };
+}
+
+function rest() {
+  state.source?.close();
+  state.source = null;
+}
+
+function take(batch) {
+  state.rows.unshift(...batch.calls.reverse());
+  state.rows.length = Math.min(state.rows.length, KEPT);
+  state.running = batch.running;
+  state.underWay = batch.under_way;
+  state.counts = batch.counts;
+  state.skipped += batch.skipped;
+  later();
+}
+
+let waiting = false;
+function later() {
+  if (waiting || !state.draw) return;
+  waiting = true;
+  requestAnimationFrame(() => {
+    waiting = false;
+    state.draw?.();
+  });
+}
+
+const time = (seconds) => new Date(seconds * 1000).toLocaleTimeString("en-GB", { hour12: false }) + `.${String(Math.floor((seconds % 1) * 1000)).padStart(3, "0")}`;
+
+function waterfall(row, longest) {
+  const total = STAGES.reduce((all, stage) => all + (row.timings[stage] ?? 0), 0);
+  const ns = "http://www.w3.org/2000/svg";
+  const svg = document.createElementNS(ns, "svg");
+  svg.setAttribute("viewBox", "0 0 1000 10");
+  svg.setAttribute("preserveAspectRatio", "none");
+  svg.setAttribute("role", "img");
+  svg.setAttribute("aria-label", STAGES.filter((stage) => row.timings[stage]).map((stage) => `${stage} ${ms(row.timings[stage] / 1000)}`).join(", ") || "no stages");
+  svg.classList.add("waterfall");
+  let x = 0;
+  for (const stage of STAGES) {
+    const width = total ? (1000 * (row.timings[stage] ?? 0)) / Math.max(total, longest) : 0;
+    if (!width) continue;
+    const rect = document.createElementNS(ns, "rect");
+    for (const [name, value] of [["x", x], ["y", 0], ["width", Math.max(width, 2)], ["height", 10]]) rect.setAttribute(name, value);
+    rect.classList.add(`stage-${stage}`);
+    svg.append(rect);
+    x += width;
+  }
+  return svg;
+}
+
+const code = (row) => (row.status === "error" ? row.error : row.status);
+
+function detail(row) {
+  const again = `#/tool/${encodeURIComponent(row.tool ?? "")}?arguments=${encodeURIComponent(JSON.stringify(row.arguments ?? {}))}`;
+  return h("div", { class: "detail" },
+    row.message && text(row.message, "p", { class: "message" }),
+    h("div", { class: "columns" },
+      h("div", {}, h("h3", {}, "Arguments"), tree(row.arguments ?? null, { open: 2 }), row.tool && typeof row.arguments === "object" && h("p", {}, h("a", { href: again }, "Call again with changes"))),
+      h("div", {}, h("h3", {}, "Result"), row.text ? text(row.text, "pre", { class: "text", tabindex: 0 }) : h("p", { class: "quiet" }, "nothing is shown"))),
+    h("h3", {}, "Stages"),
+    h("ul", { class: "stages" }, STAGES.filter((stage) => row.timings[stage]).map((stage) => h("li", {}, h("span", { class: `swatch stage-${stage}` }), `${stage} ${ms(row.timings[stage] / 1000)}`))),
+    row.guards.length ? [h("h3", {}, "Guards"), h("ul", {}, row.guards.map((one) => h("li", {}, text(one.guard, "b"), ` at ${one.stage}: ${one.verdict} in ${ms(one.us / 1000)}`)))] : null,
+    h("p", { class: "quiet" }, text(row.request_id, "code"), ` on ${row.channel}`, row.parent_id && [", called by ", text(row.parent_id, "code")]));
+}
+
+export async function show(root) {
+  const body = h("div", { class: "calls", role: "list", "aria-label": "Calls, the newest first" });
+  const head = h("div", { class: "counts" });
+  const note = h("p", { class: "count", role: "status" });
+  const filter = (key, label) => h("input", { type: "search", "aria-label": label, placeholder: label, value: state.filters[key], oninput: (event) => { state.filters[key] = event.target.value.toLowerCase(); draw(); } });
+  const outcome = h("select", { "aria-label": "Outcome", onchange: () => { state.filters.status = outcome.value; draw(); } }, [["", "Any outcome"], ["ok", "ok"], ["error", "errors"], ["cancelled", "cancelled"]].map(([value, label]) => h("option", { value }, label)));
+  outcome.value = state.filters.status;
+  const pause = h("button", { type: "button", onclick: () => { state.paused = !state.paused; state.paused ? rest() : listen(); draw(); } });
+  const clear = h("button", { type: "button", onclick: () => { state.rows = []; state.skipped = 0; draw(); } }, "Clear");
+
+  const fits = (row) => (!state.filters.tool || (row.tool ?? "").toLowerCase().includes(state.filters.tool)) && (!state.filters.user || (row.user_id ?? "nobody").toLowerCase().includes(state.filters.user)) && (!state.filters.status || row.status === state.filters.status);
+
+  const made = new Map(); // the elements of rows, since most of them stay from one draw to the next
+  function item(row, longest, depth) {
+    const known = made.get(row);
+    if (known && known.longest === longest && known.depth === depth) return known.element;
+    const key = row.request_id + row.started_at;
+    const details = h("details", { role: "listitem", class: `call ${row.status}`, open: state.open.has(key) },
+      h("summary", {}, h("span", { class: "when" }, time(row.started_at)), h("span", { class: `depth-${Math.min(depth, 4)} tool` }, depth ? "↳ " : "", text(row.tool ?? "not a call")), h("span", { class: `outcome ${row.status}` }, code(row)), waterfall(row, longest), h("span", { class: "took" }, ms(row.duration_ms)), text(row.user_id ?? "nobody", "span", { class: "quiet user" })));
+    const openIt = () => details.open && details.childElementCount < 2 && details.append(detail(row));
+    details.addEventListener("toggle", () => { details.open ? state.open.add(key) : state.open.delete(key); openIt(); });
+    openIt();
+    made.set(row, { element: details, longest, depth });
+    return details;
+  }
+
+  function draw() {
+    const rows = state.rows.filter(fits).slice(0, SHOWN);
+    const ids = new Map(rows.map((row) => [row.request_id, row]));
+    const below = new Map();
+    for (const row of rows) if (row.parent_id && ids.has(row.parent_id)) below.set(row.parent_id, [...(below.get(row.parent_id) ?? []), row]);
+    const totalOf = (row) => STAGES.reduce((all, stage) => all + (row.timings[stage] ?? 0), 0);
+    const flat = [];
+    const put = (row, depth, longest) => {
+      flat.push(item(row, longest, depth));
+      for (const one of (below.get(row.request_id) ?? []).toReversed()) put(one, depth + 1, longest);
+    };
+    for (const row of rows) if (!row.parent_id || !ids.has(row.parent_id)) put(row, 0, totalOf(row));
+    const running = state.running.filter((row) => fits({ ...row, status: state.filters.status })).map((row) => h("div", { role: "listitem", class: "call under-way" }, h("span", { class: "when" }, time(row.started_at)), text(row.tool ?? "?", "span", { class: "tool" }), h("span", { class: "outcome" }, "running"), text(row.user_id ?? "nobody", "span", { class: "quiet user" })));
+    if (!running.length && !flat.length) fill(body, h("div", { class: "empty", role: "listitem" }, state.rows.length ? "No call matches." : state.paused ? "Nothing is recorded while this is paused." : "No call yet. Whatever calls a tool of this program is shown here at once."));
+    else if (body.firstElementChild?.classList.contains("empty") || !same(body, [...running, ...flat])) fill(body, running, flat);
+    for (const row of made.keys()) if (!state.rows.includes(row)) made.delete(row);
+    const missed = state.skipped ? ` · ${state.skipped.toLocaleString("en")} more were too many to show, and are in the counts` : "";
+    note.textContent = state.paused ? "Paused: nothing is recorded." : state.lost ? "The program does not answer; this goes on when it does." : `${state.underWay} under way${missed}`;
+    pause.textContent = state.paused ? "Go on" : "Pause";
+    const counts = state.counts;
+    fill(head, counts && [fact("Calls in the last minute", counts.calls.toLocaleString("en"), bars(counts.per_second, counts.errors_per_second, `${counts.calls} calls in the last minute, ${counts.errors} of them errors`)), fact("Errors", counts.errors.toLocaleString("en")), fact("Half are done in", ms(counts.p50_ms)), fact("95 of 100 in", ms(counts.p95_ms)), counts.slowest.length ? fact("Slowest on the average", h("ol", { class: "slowest" }, counts.slowest.slice(0, 3).map((one) => h("li", {}, text(one.tool), " ", h("span", { class: "quiet" }, ms(one.mean_ms)))))) : null]);
+  }
+  const same = (element, list) => element.childElementCount === list.length && list.every((one, index) => element.children[index] === one);
+  const fact = (label, value, more) => h("div", { class: "fact" }, h("span", { class: "quiet" }, label), h("b", {}, value), more);
+
+  fill(root, h("h1", {}, "Calls"), head, h("div", { class: "bar" }, filter("tool", "Tool"), filter("user", "User"), outcome, pause, clear), note, body);
+  state.draw = draw;
+  listen();
+  draw();
+  return () => (state.draw = null);
+}

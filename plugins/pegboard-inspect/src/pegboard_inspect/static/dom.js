@@ -1,0 +1,153 @@
+// Elements whose texts are texts: nothing of a third party is ever read as HTML.
+
+import { isRaw } from "./json.js";
+
+/** `h("p", {class: "x", onclick: f}, "text", element, [more])`; null and false are left out. */
+export function h(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes ?? {})) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (name === "value") element.value = value;
+    else element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.flat(Infinity).filter((one) => one !== null && one !== undefined && one !== false));
+  return element;
+}
+
+/** Put these in the place of what an element holds. */
+export function fill(element, ...children) {
+  element.replaceChildren(...children.flat(Infinity).filter((one) => one !== null && one !== undefined && one !== false));
+  return element;
+}
+
+/** A text of a third party, in its own direction. */
+export const text = (value, tag = "span", attributes = {}) => h(tag, { dir: "auto", ...attributes }, String(value ?? ""));
+
+let ids = 0;
+export const newId = (what = "i") => `${what}-${++ids}`;
+
+const PAGE = 200; // members of one value that are shown at first
+
+/** A JSON value as a tree that opens and closes. */
+export function tree(value, { open = 2, name = null } = {}) {
+  const label = name === null ? null : [text(name, "span", { class: "key" }), ": "];
+  if (value === null || typeof value !== "object" || isRaw(value)) {
+    const kind = value === null ? "null" : isRaw(value) ? "number" : typeof value;
+    const shown = JSON.stringify(value);
+    return h("div", { class: "leaf" }, label, text(shown, "span", { class: kind }));
+  }
+  const entries = Array.isArray(value) ? value.map((one, index) => [index, one]) : Object.entries(value);
+  const [left, right] = Array.isArray(value) ? ["[", "]"] : ["{", "}"];
+  if (!entries.length) return h("div", { class: "leaf" }, label, left + right);
+  const count = `${entries.length} ${Array.isArray(value) ? (entries.length === 1 ? "item" : "items") : entries.length === 1 ? "key" : "keys"}`;
+  const inside = h("div", { class: "inside" });
+  const details = h("details", { class: "tree" }, h("summary", {}, label, `${left}${right} `, h("span", { class: "quiet" }, count)), inside);
+  let shown = 0;
+  const more = () => {
+    const next = entries.slice(shown, shown + PAGE);
+    shown += next.length;
+    inside.querySelector(":scope > button")?.remove();
+    inside.append(...next.map(([key, one]) => tree(one, { open: open - 1, name: key })));
+    if (shown < entries.length) inside.append(h("button", { type: "button", class: "link", onclick: more }, `${entries.length - shown} more`));
+  };
+  details.addEventListener("toggle", () => details.open && !shown && more());
+  if (open > 0) {
+    more();
+    details.open = true;
+  }
+  return details;
+}
+
+/** Say something to whoever looks or listens, for a moment. */
+export function say(words) {
+  const said = document.getElementById("said");
+  said.textContent = words;
+  clearTimeout(say.timer);
+  say.timer = setTimeout(() => (said.textContent = ""), 4000);
+}
+
+/** A dialog with these children; resolves to what `done` is called with, or to null where it was closed. */
+export function dialog(title, make) {
+  return new Promise((resolve) => {
+    const id = newId("title");
+    const box = h("dialog", { "aria-labelledby": id });
+    const done = (value) => {
+      box.close();
+      box.remove();
+      resolve(value);
+    };
+    box.append(h("h2", { id }, title), ...[make(done)].flat(Infinity).filter(Boolean));
+    box.addEventListener("cancel", (event) => {
+      event.preventDefault();
+      done(null);
+    });
+    box.leave = () => done(null);
+    document.body.append(box);
+    box.showModal();
+  });
+}
+
+/** Tabs: `[[title, make()], ...]`, made when they are first shown. */
+export function tabs(label, list) {
+  const panels = list.map(() => null);
+  const body = h("div");
+  const id = newId("tabs");
+  const buttons = list.map(([title], index) =>
+    h("button", { type: "button", role: "tab", id: `${id}-${index}`, "aria-controls": `${id}-panel`, onclick: () => show(index) }, title));
+  const show = (index) => {
+    panels[index] ??= list[index][1]();
+    buttons.forEach((button, place) => {
+      button.setAttribute("aria-selected", String(place === index));
+      button.tabIndex = place === index ? 0 : -1;
+    });
+    fill(body, panels[index]);
+    body.setAttribute("aria-labelledby", `${id}-${index}`);
+  };
+  const bar = h("div", { role: "tablist", class: "tabs", "aria-label": label }, buttons);
+  bar.addEventListener("keydown", (event) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!step) return;
+    const next = (buttons.indexOf(document.activeElement) + step + buttons.length) % buttons.length;
+    show(next);
+    buttons[next].focus();
+  });
+  body.id = `${id}-panel`;
+  body.setAttribute("role", "tabpanel");
+  body.tabIndex = 0;
+  show(0);
+  const whole = h("div", { class: "tabbed" }, bar, body);
+  whole.show = show;
+  return whole;
+}
+
+/** A table with a caption for those who listen. */
+export function table(caption, heads, rows) {
+  return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
+    h("table", {}, h("caption", { class: "unseen" }, caption),
+      h("thead", {}, h("tr", {}, heads.map((head) => h("th", { scope: "col" }, head)))),
+      h("tbody", {}, rows.map((row) => h("tr", {}, row.map((cell) => h("td", {}, cell)))))));
+}
+
+/** A small chart of numbers, each a bar; `over` are parts of them, in another colour. */
+export function bars(numbers, over, label) {
+  const most = Math.max(1, ...numbers);
+  const ns = "http://www.w3.org/2000/svg";
+  const svg = document.createElementNS(ns, "svg");
+  svg.setAttribute("viewBox", `0 0 ${numbers.length * 3} 24`);
+  svg.setAttribute("preserveAspectRatio", "none");
+  svg.setAttribute("role", "img");
+  svg.setAttribute("aria-label", label);
+  svg.classList.add("bars");
+  const draw = (value, index, kind) => {
+    if (!value) return;
+    const bar = document.createElementNS(ns, "rect");
+    const high = Math.max(1, (24 * value) / most);
+    for (const [name, number] of [["x", index * 3], ["y", 24 - high], ["width", 2], ["height", high]]) bar.setAttribute(name, number);
+    bar.classList.add(kind);
+    svg.append(bar);
+  };
+  numbers.forEach((value, index) => draw(value, index, "all"));
+  over.forEach((value, index) => draw(value, index, "bad"));
+  return svg;
+}

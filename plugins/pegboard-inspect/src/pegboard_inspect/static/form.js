@@ -1,0 +1,438 @@
+// A form of a JSON Schema. What nobody touched is not sent: no null, no empty list, no default that a tool would have
+// chosen itself. What a schema says that has no field of its own is written as JSON, so that every value can be given.
+
+import { fill, h, newId, text } from "./dom.js";
+import { isNumeral, isObject, isRaw, numeral, parse } from "./json.js";
+
+const MAX_DEPTH = 12;
+const LEFT_OUT = undefined;
+
+/** The schema itself: references followed, parts of `allOf` put together. */
+export function resolved(schema, root, depth = 0) {
+  if (typeof schema !== "object" || schema === null || depth > MAX_DEPTH) return {};
+  let found = schema;
+  if (typeof schema.$ref === "string" && schema.$ref.startsWith("#")) {
+    const steps = schema.$ref.slice(1).split("/").filter(Boolean).map((step) => decodeURIComponent(step).replaceAll("~1", "/").replaceAll("~0", "~"));
+    const target = steps.reduce((at, step) => (at && Object.hasOwn(at, step) ? at[step] : undefined), root);
+    const { $ref, ...beside } = schema;
+    found = { ...resolved(target, root, depth + 1), ...beside };
+  }
+  if (Array.isArray(found.allOf)) {
+    const { allOf, ...beside } = found;
+    const parts = [...allOf.map((part) => resolved(part, root, depth + 1)), beside];
+    const properties = Object.assign({}, ...parts.map((part) => part.properties));
+    const required = [...new Set(parts.flatMap((part) => part.required ?? []))];
+    found = Object.assign({}, ...parts);
+    if (Object.keys(properties).length) found.properties = properties;
+    if (required.length) found.required = required;
+  }
+  return found;
+}
+
+const isNull = (schema) => schema.type === "null" || schema.const === null || (Array.isArray(schema.enum) && schema.enum.every((one) => one === null));
+
+/** The ways that a value may take, without null; and whether null is one. */
+function waysOf(schema, root) {
+  const many = schema.anyOf ?? schema.oneOf;
+  if (Array.isArray(many) && !schema.properties) {
+    const { anyOf, oneOf, ...beside } = schema;
+    const ways = many.map((one) => resolved(one, root));
+    const { title, description, ...rest } = beside;
+    return { ways: ways.filter((one) => !isNull(one)).map((one) => ({ ...rest, ...one })), nullable: ways.some(isNull) };
+  }
+  if (Array.isArray(schema.type)) {
+    const types = schema.type.filter((one) => one !== "null");
+    const ways = Array.isArray(schema.enum) ? [{ ...schema, type: undefined, enum: schema.enum.filter((one) => one !== null) }] : types.map((type) => ({ ...schema, type }));
+    return { ways, nullable: types.length < schema.type.length };
+  }
+  if (Array.isArray(schema.enum) && schema.enum.includes(null) && schema.enum.length > 1) return { ways: [{ ...schema, enum: schema.enum.filter((one) => one !== null) }], nullable: true };
+  return { ways: [schema], nullable: false };
+}
+
+const kindOf = (schema) => {
+  if ("const" in schema) return "constant";
+  if (Array.isArray(schema.enum)) return "choice";
+  const type = schema.type ?? (schema.properties ? "object" : undefined);
+  if (type === "object") return schema.properties && Object.keys(schema.properties).length ? "group" : "json";
+  if (type === "array") return schema.prefixItems || Array.isArray(schema.items) ? "json" : "list";
+  if (type === "string") {
+    if (schema.contentEncoding === "base64" || schema.format === "byte" || schema.format === "binary") return "file";
+    return { date: "date", "date-time": "moment" }[schema.format] ?? "text";
+  }
+  return { integer: "number", number: "number", boolean: "truth", null: "constant" }[type] ?? "json";
+};
+
+const nameOf = (schema, place) => schema.title ?? { group: "an object", list: "a list", json: "JSON", number: schema.type === "integer" ? "a whole number" : "a number", truth: "true or false", choice: "one of some", text: "text", date: "a date", moment: "a moment", file: "a file", constant: JSON.stringify(schema.const ?? null) }[kindOf(schema)] ?? `way ${place + 1}`;
+
+/** A field: `element`, `get()` (undefined: left out), `set(value)`, `at(steps)`, `focus()`. */
+class Field {
+  constructor(schema, { root, changed, label, required, depth }) {
+    Object.assign(this, { schema, root, changed, label, required, depth, id: newId("field") });
+    this.fault = h("p", { class: "fault", id: `${this.id}-fault`, hidden: true });
+    this.help = `${this.id}-help`;
+  }
+  attributes(more = {}) {
+    return { id: this.id, "aria-describedby": `${this.help} ${this.fault.id}`, "aria-required": this.required ? "true" : null, ...more };
+  }
+  control() { return this.input; }
+  focus() { this.control()?.focus(); }
+  at() { return this; }
+  get touched() { return this.get() !== LEFT_OUT; }
+  clearFaults() { this.tell(null); }
+  tell(words) {
+    this.fault.hidden = !words;
+    this.fault.textContent = words ?? "";
+    this.control()?.setAttribute("aria-invalid", words ? "true" : "false");
+  }
+}
+
+class TextField extends Field {
+  constructor(schema, more) {
+    super(schema, more);
+    this.value = LEFT_OUT;
+    this.input = h("textarea", this.attributes({ rows: 1, dir: "auto", spellcheck: "false", placeholder: schema.default !== undefined ? `left out: ${shownDefault(schema)}` : null, oninput: () => { this.value = this.input.value; this.changed(); } }));
+    this.element = this.input;
+  }
+  get() { return this.value; }
+  set(value) { this.value = value; this.input.value = value ?? ""; }
+  fits(value) { return typeof value === "string"; }
+}
+
+class NumberField extends Field {
+  constructor(schema, more) {
+    super(schema, more);
+    this.input = h("input", this.attributes({ type: "text", inputmode: schema.type === "integer" ? "numeric" : "decimal", autocomplete: "off", placeholder: schema.default !== undefined ? `left out: ${shownDefault(schema)}` : null, oninput: () => this.changed() }));
+    this.element = this.input;
+  }
+  get() {
+    const written = this.input.value.trim();
+    if (!written) return LEFT_OUT;
+    return isNumeral(written) ? numeral(written) : written; // as text: the program says what it expected there
+  }
+  set(value) { this.input.value = value === LEFT_OUT ? "" : isRaw(value) ? value.rawJSON : String(value); }
+  fits(value) { return typeof value === "number" || isRaw(value); }
+}
+
+class ChoiceField extends Field {
+  constructor(schema, more, values, labels) {
+    super(schema, more);
+    this.values = values;
+    this.input = h("select", this.attributes({ onchange: () => this.changed() }), h("option", { value: "" }, this.required ? "Choose…" : schema.default !== undefined ? `left out: ${shownDefault(schema)}` : "left out"), values.map((value, index) => h("option", { value: index }, labels?.[index] ?? (typeof value === "string" ? value : JSON.stringify(value)))));
+    this.element = this.input;
+  }
+  get() { return this.input.value === "" ? LEFT_OUT : this.values[Number(this.input.value)]; }
+  set(value) {
+    const index = this.values.findIndex((one) => JSON.stringify(one) === JSON.stringify(value));
+    this.input.value = value === LEFT_OUT || index < 0 ? "" : String(index);
+  }
+  fits(value) { return this.values.some((one) => JSON.stringify(one) === JSON.stringify(value)); }
+}
+
+class DateField extends Field {
+  constructor(schema, more, type) {
+    super(schema, more);
+    this.type = type;
+    this.input = h("input", this.attributes({ type, step: type === "date" ? null : 1, oninput: () => { this.exact = null; this.changed(); } }));
+    this.element = this.input;
+  }
+  get() {
+    if (this.exact) return this.exact;
+    if (!this.input.value) return LEFT_OUT;
+    return this.type === "date" ? this.input.value : new Date(this.input.value).toISOString().replace(".000Z", "Z");
+  }
+  set(value) {
+    this.exact = null;
+    if (value === LEFT_OUT) { this.input.value = ""; return; }
+    if (this.type === "date") { this.input.value = value; return; }
+    this.exact = value; // as it was written, with its offset, until somebody changes it
+    const moment = new Date(value);
+    this.input.value = new Date(moment - moment.getTimezoneOffset() * 60000).toISOString().slice(0, 19);
+  }
+  fits(value) { return typeof value === "string" && (this.type === "date" ? /^\d{4}-\d\d-\d\d$/.test(value) : !Number.isNaN(Date.parse(value))); }
+}
+
+class FileField extends Field {
+  constructor(schema, more) {
+    super(schema, more);
+    this.value = LEFT_OUT;
+    this.input = h("input", this.attributes({ type: "file", onchange: () => this.take() }));
+    this.said = h("span", { class: "quiet" });
+    this.element = h("div", {}, this.input, this.said);
+  }
+  async take() {
+    const file = this.input.files[0];
+    if (!file) return;
+    const url = await new Promise((resolve, reject) => Object.assign(new FileReader(), { onload() { resolve(this.result); }, onerror: reject }).readAsDataURL(file));
+    this.value = url.slice(url.indexOf(",") + 1);
+    this.said.textContent = ` ${file.size.toLocaleString("en")} bytes`;
+    this.changed();
+  }
+  get() { return this.value; }
+  set(value) {
+    this.value = value;
+    if (value === LEFT_OUT) this.input.value = "";
+    this.said.textContent = value === LEFT_OUT ? "" : ` ${value.length.toLocaleString("en")} characters of base64`;
+  }
+  fits(value) { return typeof value === "string"; }
+}
+
+class JsonField extends Field {
+  constructor(schema, more) {
+    super(schema, more);
+    this.input = h("textarea", this.attributes({ rows: 1, class: "code", spellcheck: "false", placeholder: "JSON", oninput: () => this.changed() }));
+    this.element = this.input;
+  }
+  get() {
+    const written = this.input.value.trim();
+    if (!written) return LEFT_OUT;
+    try {
+      const value = parse(written);
+      this.tell(null);
+      return value;
+    } catch (problem) {
+      this.tell(`this is not JSON: ${problem.message}`);
+      return LEFT_OUT;
+    }
+  }
+  set(value) { this.input.value = value === LEFT_OUT ? "" : JSON.stringify(value, null, 2); }
+  fits() { return true; }
+}
+
+class GroupField extends Field {
+  constructor(schema, more) {
+    super(schema, more);
+    this.extra = {};
+    const required = schema.required ?? [];
+    const names = Object.keys(schema.properties);
+    const ordered = [...names.filter((name) => required.includes(name)), ...names.filter((name) => !required.includes(name))];
+    this.fields = new Map(ordered.map((name) => [name, fieldOf(schema.properties[name], { ...this.inner(), label: name, required: required.includes(name) })]));
+    const rows = [...this.fields.values()].map((field) => field.row);
+    const must = rows.slice(0, required.filter((name) => names.includes(name)).length);
+    const may = rows.slice(must.length);
+    this.element = h("div", { class: "group" }, must, may.length && must.length && may.length > 6 ? h("details", { class: "optional", open: this.depth === 0 }, h("summary", {}, `${may.length} optional`), may) : may);
+  }
+  inner() { return { root: this.root, changed: this.changed, depth: this.depth + 1 }; }
+  control() { return null; }
+  focus() { this.fields.values().next().value?.focus(); }
+  get() {
+    const value = { ...this.extra };
+    for (const [name, field] of this.fields) {
+      const one = field.get();
+      if (one !== LEFT_OUT) Object.defineProperty(value, name, { value: one, enumerable: true, configurable: true, writable: true });
+    }
+    return Object.keys(value).length || this.required ? value : LEFT_OUT;
+  }
+  set(value) {
+    this.extra = {};
+    for (const field of this.fields.values()) field.set(LEFT_OUT);
+    for (const [name, one] of Object.entries(value ?? {})) {
+      if (this.fields.has(name)) this.fields.get(name).set(one);
+      else this.extra[name] = one;
+    }
+  }
+  fits(value) { return isObject(value); }
+  at([step, ...rest]) { return step !== undefined && this.fields.has(step) ? this.fields.get(step).at(rest) : this; }
+  clearFaults() {
+    super.clearFaults();
+    for (const field of this.fields.values()) field.clearFaults();
+  }
+}
+
+class ListField extends Field {
+  constructor(schema, more) {
+    super(schema, more);
+    this.items = [];
+    this.list = h("ol", { class: "items" });
+    this.add = h("button", { type: "button", "aria-describedby": this.fault.id, onclick: () => { this.append().focus(); this.changed(); } }, `Add to ${this.label}`);
+    this.element = h("div", { class: "list" }, this.list, this.add);
+  }
+  control() { return this.add; }
+  append(value) {
+    const field = fieldOf(this.schema.items ?? {}, { root: this.root, changed: this.changed, depth: this.depth + 1, required: true, label: `${this.label} ${this.items.length + 1}` });
+    const item = h("li", {}, field.row, h("button", { type: "button", class: "leave", "aria-label": `Remove ${this.label} ${this.items.length + 1}`, onclick: () => { this.items = this.items.filter((one) => one !== field); item.remove(); this.changed(); this.add.focus(); } }, "×"));
+    field.holder = item;
+    this.items.push(field);
+    this.list.append(item);
+    if (value !== LEFT_OUT) field.set(value);
+    return field;
+  }
+  get() {
+    if (!this.items.length) return this.required || this.kept ? [] : LEFT_OUT;
+    return this.items.map((field) => field.get() ?? (field.kind === "text" ? "" : null)); // a list has no places that are left out
+  }
+  set(value) {
+    this.items = [];
+    this.list.replaceChildren();
+    this.kept = Array.isArray(value) && !value.length;
+    for (const one of value ?? []) this.append(one);
+  }
+  fits(value) { return Array.isArray(value); }
+  at([step, ...rest]) { return typeof step === "number" && this.items[step] ? this.items[step].at(rest) : this; }
+  clearFaults() {
+    super.clearFaults();
+    for (const field of this.items) field.clearFaults();
+  }
+}
+
+/** One of several ways, null among them; the way is chosen first. */
+class UnionField extends Field {
+  constructor(schema, more, ways, nullable) {
+    super(schema, more);
+    this.ways = ways;
+    this.nullable = nullable;
+    this.input = h("select", this.attributes({ onchange: () => { this.choose(this.input.value); this.changed(); } }), h("option", { value: "" }, this.required ? "Choose…" : "left out"), ways.map((way, index) => h("option", { value: index }, nameOf(way, index))), nullable && h("option", { value: "null" }, "null"));
+    this.body = h("div", { class: "way" });
+    this.element = h("div", { class: "union" }, this.input, this.body);
+  }
+  choose(way) {
+    this.input.value = way;
+    this.field = way === "" || way === "null" ? null : make(this.ways[Number(way)], { root: this.root, changed: this.changed, depth: this.depth + 1, required: true, label: this.label });
+    fill(this.body, this.field && [this.field.element, this.field.fault]);
+  }
+  get() { return this.input.value === "null" ? null : this.field?.get(); }
+  set(value) {
+    if (value === LEFT_OUT) return this.choose("");
+    if (value === null && this.nullable) return this.choose("null");
+    const index = this.ways.findIndex((way) => fitsWay(way, value, this.root));
+    this.choose(String(Math.max(0, index)));
+    return this.field.set(value);
+  }
+  fits(value) { return (value === null && this.nullable) || this.ways.some((way) => fitsWay(way, value, this.root)); }
+  at(steps) { return this.field && steps.length ? this.field.at(steps) : this; }
+  clearFaults() {
+    super.clearFaults();
+    this.field?.clearFaults();
+  }
+}
+
+/** Whether a value is of that way, as far as its first look tells. */
+function fitsWay(schema, value, root) {
+  if ("const" in schema) return JSON.stringify(schema.const) === JSON.stringify(value);
+  if (Array.isArray(schema.enum)) return schema.enum.some((one) => JSON.stringify(one) === JSON.stringify(value));
+  const kind = kindOf(schema);
+  if (kind === "group") {
+    if (!isObject(value)) return false;
+    return (schema.required ?? []).every((name) => Object.hasOwn(value, name)) && Object.entries(schema.properties).every(([name, one]) => !Object.hasOwn(value, name) || !("const" in resolved(one, root)) || resolved(one, root).const === value[name]);
+  }
+  if (kind === "list") return Array.isArray(value);
+  if (kind === "number") return typeof value === "number" || isRaw(value);
+  if (kind === "truth") return typeof value === "boolean";
+  if (kind === "json") return schema.type === "object" ? isObject(value) : schema.type === "array" ? Array.isArray(value) : true;
+  return typeof value === "string";
+}
+
+function make(schema, more) {
+  const { ways, nullable } = waysOf(schema, more.root);
+  // Null says what leaving out says, as far as nearly all tools go; whoever needs it writes it as JSON.
+  if (ways.length > 1 || (nullable && ways.length && more.required)) return new UnionField(schema, more, ways, nullable);
+  const one = ways[0] ?? { const: null };
+  const kind = more.depth > MAX_DEPTH ? "json" : kindOf(one);
+  if (kind === "constant") return new ChoiceField(one, more, [one.const ?? null]);
+  if (kind === "choice") return new ChoiceField(one, more, one.enum, one.enumNames);
+  if (kind === "truth") return new ChoiceField(one, more, [true, false], ["true", "false"]);
+  if (kind === "date") return new DateField(one, more, "date");
+  if (kind === "moment") return new DateField(one, more, "datetime-local");
+  const made = new { group: GroupField, list: ListField, number: NumberField, text: TextField, file: FileField, json: JsonField }[kind](one, more);
+  made.kind = kind;
+  return made;
+}
+
+const shownDefault = (schema) => JSON.stringify(schema.default);
+
+const bounds = (schema) => {
+  const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, minLength, maxLength, minItems, maxItems, pattern, multipleOf } = schema;
+  return [minimum !== undefined && `from ${minimum}`, exclusiveMinimum !== undefined && `above ${exclusiveMinimum}`, maximum !== undefined && `up to ${maximum}`, exclusiveMaximum !== undefined && `below ${exclusiveMaximum}`, multipleOf !== undefined && `a multiple of ${multipleOf}`, minLength !== undefined && `at least ${minLength} characters`, maxLength !== undefined && `at most ${maxLength} characters`, minItems !== undefined && `at least ${minItems}`, maxItems !== undefined && `at most ${maxItems}`, pattern !== undefined && `like ${pattern}`].filter(Boolean).join(", ");
+};
+
+/** A field with its label, its help, its fault, and what leaves it out again. */
+function fieldOf(given, more) {
+  const schema = resolved(given, more.root);
+  let field = make(schema, more);
+  const row = h("div", { class: "row" });
+  const out = h("button", { type: "button", class: "leave", hidden: true, "aria-label": `Leave out ${more.label}`, title: "Leave it out", onclick: () => { holder.set(LEFT_OUT); holder.kept = false; more.changed(); holder.focus(); } }, "×");
+  const draw = () => {
+    const isGroup = field instanceof GroupField || field instanceof ListField;
+    const help = [schema.description && text(schema.description), bounds(schema) && h("span", { class: "quiet" }, bounds(schema))].filter(Boolean);
+    const label = [text(more.label, "b"), more.required && h("span", { class: "must", title: "required" }, " *"), schema.title && schema.title.toLowerCase().replaceAll(" ", "_") !== String(more.label).toLowerCase() && text(schema.title, "span", { class: "quiet" })];
+    const head = h(isGroup ? "div" : "label", { class: "label", for: isGroup ? null : field.id, id: `${field.id}-label` }, label);
+    if (isGroup) {
+      row.setAttribute("role", "group");
+      row.setAttribute("aria-labelledby", `${field.id}-label`);
+    }
+    fill(row, h("div", { class: "head" }, head, out), help.length ? h("p", { class: "help", id: field.help }, help.map((one, index) => [index ? " · " : null, one])) : h("span", { id: field.help, hidden: true }), field.element, field.fault);
+  };
+  // The form stays in step with any JSON: a value that its field cannot show is written as JSON instead.
+  const holder = {
+    get row() { return row; },
+    get kind() { return field.kind; },
+    get: () => { const value = field.get(); out.hidden = more.required || value === LEFT_OUT; return value; },
+    set: (value) => {
+      const fits = value === LEFT_OUT || field.fits(value);
+      if (!fits || (field.instead && value === LEFT_OUT)) {
+        field = fits ? make(schema, more) : Object.assign(new JsonField(schema, more), { instead: true });
+        draw();
+      }
+      field.set(value);
+      out.hidden = more.required || value === LEFT_OUT;
+    },
+    set kept(value) { field.kept = value; },
+    at: (steps) => field.at(steps),
+    focus: () => field.focus(),
+    clearFaults: () => field.clearFaults(),
+  };
+  draw();
+  return holder;
+}
+
+/** `items[2]["odd key"].qty` as steps, as errors have paths. */
+export function steps(path) {
+  const found = [];
+  for (const match of path.matchAll(/\[(\d+)\]|\[("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')\]|\.?([^.[\]]+)/g)) {
+    if (match[1] !== undefined) found.push(Number(match[1]));
+    else if (match[2] !== undefined) found.push(match[2][0] === '"' ? JSON.parse(match[2]) : match[2].slice(1, -1));
+    else found.push(match[3]);
+  }
+  return found;
+}
+
+/** A form for the arguments of a tool: `element`, `json()`, `set(value)`, `tell(faults)`, `focus()`. */
+export class Form {
+  constructor(schema, changed = () => {}) {
+    const top = resolved(schema, schema);
+    const isPlain = kindOf(top) === "group" && !top.anyOf && !top.oneOf;
+    const more = { root: schema, changed: () => this.changed(), depth: 0, required: true, label: "arguments" };
+    this.notify = changed;
+    this.field = isPlain ? new GroupField(top, more) : kindOf(top) === "json" && Object.keys(top.properties ?? {}).length === 0 && !top.additionalProperties && !top.patternProperties && !top.anyOf && !top.oneOf ? null : new JsonField(top, more);
+    this.extra = null;
+    this.rest = h("p", { class: "fault", hidden: true, role: "alert" });
+    this.element = h("div", { class: "form" }, this.field ? [this.field.element, this.field.fault] : h("p", { class: "quiet" }, "It takes no arguments."), this.rest);
+  }
+  changed() { this.extra = null; this.notify(); }
+  value() { return this.extra ?? this.field?.get() ?? {}; }
+  json(indent) { return JSON.stringify(this.value(), null, indent); }
+  set(value) {
+    const shows = this.field && (!(this.field instanceof GroupField) || isObject(value));
+    this.extra = shows ? null : value;
+    this.field?.set(shows ? value : undefined);
+    this.field?.get();
+  }
+  tell(faults) {
+    this.field?.clearFaults();
+    const left = [];
+    let first = null;
+    for (const fault of faults) {
+      const field = this.field?.at(steps(fault.path ?? ""));
+      const words = `expected ${fault.expected}, got ${fault.got}${fault.hint ? ` (${fault.hint})` : ""}`;
+      if (field && field !== this.field) {
+        const last = steps(fault.path).at(-1);
+        const isOwn = field.label === last || typeof last === "number" || !(field instanceof GroupField);
+        field.tell(isOwn ? words : `${last}: ${words}`);
+        first ??= field;
+      } else left.push(fault.path ? `${fault.path}: ${words}` : words);
+    }
+    this.rest.hidden = !left.length;
+    this.rest.textContent = left.join("; ");
+    (first ?? null)?.focus();
+  }
+  focus() { this.field?.focus(); }
+}

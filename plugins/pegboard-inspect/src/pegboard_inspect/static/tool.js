@@ -1,0 +1,204 @@
+// One tool: what a model reads of it, what holds for its calls, and a form that calls it.
+
+import { call, check, get, post } from "./api.js";
+import { WAYS } from "./copy.js";
+import { dialog, fill, h, say, tabs, text, tree } from "./dom.js";
+import { Form } from "./form.js";
+import { parse } from "./json.js";
+import { resultView } from "./results.js";
+
+const drafts = new Map(); // what was filled in, by tool, as long as the page lives
+
+export async function show(root, { name, query }) {
+  const tool = await get(`tool?name=${encodeURIComponent(name)}`);
+  const caller = new Caller(tool);
+  const given = query.get("arguments");
+  if (given !== null) caller.take(given);
+  else if (drafts.has(name)) caller.take(drafts.get(name));
+  const off = tool.state !== "ready" && tool.state !== "known";
+  fill(root, h("p", {}, h("a", { href: "#/tools" }, "All tools")),
+    h("h1", {}, text(tool.name)),
+    tool.title && tool.title !== tool.name && text(tool.title, "p", { class: "title" }),
+    off && h("p", { class: "why" }, h("b", {}, tool.state), ": ", text(tool.why ?? "")),
+    tool.marks.length ? h("ul", { class: "marks", "aria-label": "To look at before a model reads it" }, tool.marks.map((mark) => h("li", {}, h("b", {}, mark.kind), ` in ${mark.where}: `, text(mark.why)))) : null,
+    text(tool.description, "p", { class: "description" }),
+    h("div", { class: "columns" }, caller.element, h("aside", {}, tabs("About the tool", [["Rules", () => rules(tool)], ["Schemas", () => schemas(tool)], ["Models see", () => dialects(tool)]]))));
+  return () => {
+    caller.leave();
+    drafts.set(name, caller.json());
+  };
+}
+
+class Caller {
+  constructor(tool) {
+    this.tool = tool;
+    this.controller = null;
+    this.form = new Form(tool.input_schema ?? { type: "object" }, () => this.fromForm());
+    this.raw = h("textarea", { class: "code raw", rows: 8, spellcheck: "false", "aria-label": "Arguments as JSON", oninput: () => this.fromRaw() });
+    this.rawFault = h("p", { class: "fault", hidden: true, role: "alert" });
+    this.answer = h("div", { class: "answer" });
+    this.callButton = h("button", { type: "submit", class: "main" }, "Call");
+    this.cancelButton = h("button", { type: "button", hidden: true, onclick: () => this.leave() }, "Cancel");
+    const dry = h("button", { type: "button", onclick: () => this.dryRun() }, "Dry run");
+    const ways = h("select", { "aria-label": "Copy as", onchange: () => { this.copy(ways.value); ways.value = ""; } }, h("option", { value: "" }, "Copy as…"), Object.keys(WAYS).map((way) => h("option", { value: way }, way)));
+    this.tabs = tabs("Arguments", [["Form", () => this.form.element], ["JSON", () => h("div", {}, this.raw, this.rawFault)]]);
+    const form = h("form", { novalidate: true, onsubmit: (event) => { event.preventDefault(); this.call(); }, onkeydown: (event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); this.call(); } } },
+      this.tabs, h("div", { class: "actions" }, this.callButton, dry, this.cancelButton, ways, h("span", { class: "quiet hint" }, "Ctrl+Enter calls")));
+    const examples = tool.examples?.length ? h("p", { class: "examples" }, "Examples: ", tool.examples.map((one, index) => h("button", { type: "button", class: "chip", onclick: () => this.take(JSON.stringify(one.arguments)) }, text(one.description || JSON.stringify(one.arguments) || `example ${index + 1}`)))) : null;
+    this.element = h("section", { class: "caller", "aria-label": "Call it" }, examples, form, this.answer);
+    this.raw.value = this.form.json(2);
+    this.bad = false;
+  }
+  fromForm() {
+    this.raw.value = this.form.json(2);
+    this.fault(null);
+  }
+  fromRaw() {
+    try {
+      this.form.set(parse(this.raw.value || "{}"));
+      this.fault(null);
+    } catch (problem) {
+      this.fault(`this is not JSON: ${problem.message}`);
+    }
+  }
+  fault(words) {
+    this.bad = Boolean(words);
+    this.rawFault.hidden = !words;
+    this.rawFault.textContent = words ?? "";
+    this.raw.setAttribute("aria-invalid", String(this.bad));
+  }
+  take(json) {
+    this.raw.value = json;
+    this.fromRaw();
+    if (!this.bad) this.raw.value = this.form.json(2);
+  }
+  json() { return this.bad ? this.raw.value : this.form.json(); }
+  ready() {
+    if (this.bad) {
+      this.tabs.show(1);
+      this.raw.focus();
+    }
+    return !this.bad;
+  }
+  async copy(way) {
+    if (!way || !this.ready()) return;
+    const words = WAYS[way](this.tool.name, this.form.json(), this.form.value());
+    try {
+      await navigator.clipboard.writeText(words);
+      say(`Copied as ${way}`);
+    } catch {
+      dialog(`As ${way}`, (done) => [h("textarea", { class: "code", rows: 8, readonly: true, value: words, "aria-label": `As ${way}` }), h("button", { type: "button", onclick: () => done(null) }, "Close")]);
+    }
+  }
+  faultsOf(result) {
+    const faults = result.error?.details?.faults ?? [];
+    this.form.tell(faults);
+  }
+  async dryRun() {
+    if (!this.ready()) return;
+    try {
+      const result = await check(this.tool.name, this.form.json());
+      const asks = result.data?.asks ?? [];
+      const words = result.error ? [h("p", { class: "status bad" }, h("b", {}, `It would be refused: ${result.error.code}`)), text(result.error.message, "p", { class: "message" })]
+        : [h("p", { class: "status good" }, h("b", {}, "It would run.")), asks.length ? h("ul", {}, asks.map((ask) => h("li", {}, typeof ask === "string" ? text(ask) : tree(ask, { open: 1 })))) : h("p", { class: "quiet" }, "Nobody would be asked, and no limit is in its way.")];
+      fill(this.answer, h("section", { class: "result", role: "status" }, words));
+      this.faultsOf(result);
+    } catch (problem) { this.failed(problem); }
+  }
+  failed(problem) {
+    if (problem.name === "AbortError") return;
+    fill(this.answer, h("section", { class: "result", role: "alert" }, h("p", { class: "status bad" }, h("b", {}, "The call was not made")), text(problem.message, "p"), problem.hint && text(problem.hint, "p", { class: "quiet" })));
+  }
+  leave() { this.controller?.abort(); }
+  async call() {
+    if (this.controller || !this.ready()) return;
+    const controller = (this.controller = new AbortController());
+    const bar = h("progress", { "aria-label": "Progress" });
+    const said = h("span", { class: "quiet" }, "Calling…");
+    const lines = h("ol", { class: "log", "aria-label": "Log lines", hidden: true });
+    let id = null;
+    let ended = false;
+    fill(this.answer, h("section", { class: "result running" }, h("p", { class: "status", role: "status" }, bar, " ", said), lines));
+    this.callButton.disabled = true;
+    this.cancelButton.hidden = false;
+    const hear = (one) => {
+      if (one.kind === "begun") id = one.id;
+      if (one.kind === "progress") {
+        if (one.total) Object.assign(bar, { max: one.total, value: one.done });
+        said.textContent = one.message ?? `${one.done}${one.total ? ` of ${one.total}` : ""}`;
+      }
+      if (one.kind === "log") {
+        lines.hidden = false;
+        lines.append(h("li", { class: one.level }, h("b", {}, one.level), " ", text(one.text)));
+        if (lines.childElementCount > 500) lines.firstElementChild.remove();
+      }
+      if (one.kind === "question") ask(one, id, controller.signal);
+      if (one.kind === "result") {
+        ended = true;
+        const log = lines.hidden ? null : h("details", {}, h("summary", {}, `${lines.childElementCount} log lines`), lines);
+        fill(this.answer, resultView(one.result, { readOn: (cut) => this.readOn(cut, 2) }), log);
+        this.faultsOf(one.result);
+      }
+    };
+    try {
+      await call(this.tool.name, this.form.json(), hear, controller.signal);
+      if (!ended) throw new Error("the program ended the call without an answer");
+    } catch (problem) {
+      if (problem.name === "AbortError") fill(this.answer, h("section", { class: "result" }, h("p", { class: "status bad", role: "status" }, h("b", {}, "cancelled"))));
+      else this.failed(problem);
+    } finally {
+      this.controller = null;
+      this.callButton.disabled = false;
+      this.cancelButton.hidden = true;
+    }
+  }
+  readOn(cut, page) {
+    call("read_result", JSON.stringify({ id: cut.id, page }), (one) => {
+      if (one.kind !== "result") return;
+      this.answer.append(resultView(one.result));
+      if (page < cut.pages && !one.result.error) this.answer.append(h("button", { type: "button", onclick: (event) => { event.target.remove(); this.readOn(cut, page + 1); } }, `Read page ${page + 1} of ${cut.pages}`));
+    });
+  }
+}
+
+/** Ask the person what the call asks; the dialog goes when the call does. */
+async function ask(one, id, signal) {
+  const form = one.schema ? new Form(one.schema) : null;
+  const answer = (value) => post("answer", { id, key: one.key, answer: value }).catch((problem) => say(problem.message));
+  const value = await dialog(one.schema ? "The tool asks for something" : one.url ? "The tool asks you to visit an address" : "The tool asks you to confirm", (done) => {
+    signal.addEventListener("abort", () => done(undefined));
+    return [
+      text(one.question, "p", { class: "question" }),
+      h("p", { class: "quiet" }, text(one.tool), " of ", text(one.origin)),
+      one.url && h("p", {}, /^https?:\/\//i.test(one.url) ? h("a", { href: one.url, target: "_blank", rel: "noopener noreferrer nofollow" }, text(one.url)) : text(one.url, "code")),
+      Object.keys(one.arguments ?? {}).length ? h("div", { class: "asked" }, tree(one.arguments, { open: 3 })) : null,
+      form?.element,
+      h("div", { class: "actions" },
+        h("button", { type: "button", class: "main", onclick: () => done(form ? form.value() : true) }, form ? "Send" : one.url ? "I have done that" : "Yes"),
+        one.remembers && h("button", { type: "button", onclick: () => done("session") }, "Yes, always in this browser"),
+        h("button", { type: "button", onclick: () => done(false) }, "No")),
+    ];
+  });
+  if (value !== undefined) await answer(value);
+}
+
+function rules(tool) {
+  const facts = [
+    ["Category", tool.category], ["Tags", tool.tags?.join(", ")], ["From", [tool.origin.source, tool.origin.distribution ?? tool.origin.plugin ?? "the program"].filter(Boolean).join(" of ")],
+    ["Version", tool.version], ["Runs", { async: "in the loop", inplace: "in place", thread: "in a thread", process: "in a worker process" }[tool.run]], ["Deadline", `${tool.timeout_s} s`],
+    ...Object.entries(tool.limits).filter(([name]) => name !== "timeout_s").map(([name, value]) => [name.replaceAll("_", " "), String(value)]),
+    ["Secrets", tool.secrets.join(", ")], ["Says of itself", Object.entries(tool.annotations ?? {}).filter(([, value]) => value === true).map(([name]) => name).join(", ")], ["Fingerprint", tool.fingerprint],
+  ].filter(([, value]) => value);
+  return h("div", {}, h("dl", {}, facts.map(([name, value]) => [h("dt", {}, name), text(value, "dd")])),
+    h("h2", {}, "Guards, in the order they are asked"),
+    tool.guards.length ? h("ol", { class: "guards" }, tool.guards.map((one) => h("li", {}, text(one.name, "b"), " ", h("span", { class: "quiet" }, `at ${one.stage}${one.mode === "observe" ? ", observes alone" : ""}`)))) : h("p", { class: "quiet" }, "None: every call that fits the schema runs."));
+}
+
+function schemas(tool) {
+  return h("div", {}, h("h2", {}, "Arguments"), tree(tool.input_schema ?? {}, { open: 3 }), h("h2", {}, "Result"), tool.output_schema ? tree(tool.output_schema, { open: 3 }) : h("p", { class: "quiet" }, "It does not say."));
+}
+
+function dialects(tool) {
+  return h("div", {}, tool.dialects.map((one) => h("details", { class: "dialect" }, h("summary", {}, h("b", {}, one.dialect), one.problem ? h("span", { class: "bad" }, " cannot show it") : [` ${one.tokens.toLocaleString("en")} tokens`, one.losses.length ? h("span", { class: "warn" }, ` · ${one.losses.length} ${one.losses.length === 1 ? "loss" : "losses"}`) : null]),
+    one.problem ? text(one.problem, "p") : [one.alias !== tool.name && h("p", {}, "Named ", text(one.alias, "code")), one.losses.length ? h("ul", {}, one.losses.map((loss) => h("li", {}, text(loss.path, "code"), " ", text(loss.what)))) : null, typeof one.definition === "string" ? text(one.definition, "pre", { class: "text" }) : tree(one.definition, { open: 2 })])));
+}

@@ -1,0 +1,569 @@
+"""The page in a real browser: Debian's Chromium, driven by playwright; without them these tests skip."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import pytest
+import trio
+
+from pegboard import (
+    AudioContent,
+    BinaryContent,
+    CallContext,
+    ImageContent,
+    TextContent,
+    Tool,
+    ToolResult,
+    open_host,
+    tool,
+)
+from pegboard_inspect import plugin, serve_inspector
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed (apt-get install chromium)")
+
+HOSTILE = "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>"
+PIXEL = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+SVG = b'<svg xmlns="http://www.w3.org/2000/svg"><script>parent.document.title="owned"</script></svg>'
+
+
+def schema(properties: dict[str, Any], *required: str, **more: Any) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(required),
+        "additionalProperties": False,
+        **more,
+    }
+
+
+POINT = schema({"x": {"type": "number"}, "y": {"type": "number"}}, "x", "y")
+SHAPE = {
+    "oneOf": [
+        schema({"kind": {"const": "circle"}, "radius": {"type": "number"}}, "kind", "radius", title="Circle"),
+        schema({"kind": {"const": "square"}, "side": {"type": "integer"}}, "kind", "side", title="Square"),
+    ]
+}
+ITEM = schema({"sku": {"type": "string"}, "qty": {"type": "integer", "minimum": 1}}, "sku", "qty")
+STRICT = schema(
+    {
+        "items": {"type": "array", "items": ITEM},
+        "note": {"anyOf": [{"type": "string"}, {"type": "null"}], "default": None},
+        "price": {"type": "number", "default": 0},
+        "tags": {"type": "array", "items": {"type": "string"}},
+        "when": {"type": "string", "format": "date"},
+        "size": {"enum": ["small", "large", 3]},
+        "fast": {"type": "boolean"},
+        "where": {"$ref": "#/$defs/point"},
+        "shape": SHAPE,
+        "odd key": {"type": "string"},
+        "__proto__": {"type": "string"},
+        "free": {"type": "object"},
+    },
+    "items",
+    **{"$defs": {"point": POINT}},
+)  # fmt: skip
+
+
+def shown(content: tuple[Any, ...]) -> Callable[[], ToolResult]:
+    def handler() -> ToolResult:
+        return ToolResult(content=content)
+
+    return handler
+
+
+async def sends(**arguments: Any) -> dict[str, Any]:
+    return {"sent": arguments}
+
+
+@tool(destructive=True, requires_confirmation="Launch it?")
+async def launch(target: str) -> str:
+    """Do what somebody has to confirm."""
+    return f"launched at {target}"
+
+
+@tool
+async def wait_here(context: CallContext) -> None:
+    """Wait for ever."""
+    await context.progress(1, 4, "a quarter")
+    await trio.sleep_forever()
+
+
+@tool(timeout_s=0.05)
+async def too_slow() -> None:
+    """Take longer than it may."""
+    await trio.sleep_forever()
+
+
+@tool
+async def asks(context: CallContext) -> dict[str, Any]:
+    """Ask for values."""
+    return {"answer": await context.elicit("Who are you?", schema=schema({"name": {"type": "string"}}, "name"))}
+
+
+@tool
+async def outer(context: CallContext) -> str:
+    """Call another tool, and log."""
+    context.log.info("it began")
+    return (await context.call("hostile")).text
+
+
+EVERY_KIND = (
+    TextContent("some text"),
+    ImageContent(PIXEL, "image/png"),
+    ImageContent(SVG, "image/svg+xml"),
+    AudioContent(b"RIFF", "audio/wav"),
+    BinaryContent(b"%PDF", "application/pdf", "file:///a.pdf", "a.pdf"),
+    BinaryContent.of_text("inside", uri="x://y"),
+    BinaryContent(None, uri="https://example.com/x", name="a link"),
+    BinaryContent(None, uri="javascript:alert(1)", name="no link"),
+    ImageContent(b"<b>", "text/html"),
+)
+HOSTILE_SCHEMA = schema({HOSTILE: {"type": "string", "description": HOSTILE, "title": HOSTILE}})
+TOOLS = [
+    launch,
+    wait_here,
+    too_slow,
+    asks,
+    outer,
+    Tool(name="order", handler=sends, input_schema=STRICT, description="Place an order."),
+    Tool(name="nothing", handler=sends, input_schema=schema({}), description="Take nothing."),
+    Tool(
+        name="hostile",
+        handler=shown((TextContent(HOSTILE),)),
+        title=HOSTILE,
+        description=HOSTILE,
+        category=HOSTILE[:40],
+        tags=frozenset({HOSTILE[:30]}),
+        input_schema=HOSTILE_SCHEMA,
+    ),
+    Tool(name="show_all", handler=shown(EVERY_KIND), description="Show every kind."),
+    Tool(name="مرحبا", handler=sends, description="نص من اليمين إلى اليسار"),
+    Tool(name="long_" + "word" * 25, handler=sends, description="w" * 2_000),
+]
+
+
+class Served:
+    """An inspector in a thread of its own; `address()` lets one browser in."""
+
+    def __init__(self, tools: list[Any]) -> None:
+        self._tools = tools
+        self._told: list[str] = []
+        self._ready = threading.Event()
+        self._problem: BaseException | None = None
+        self._thread = threading.Thread(target=self._run)
+
+    def _run(self) -> None:
+        try:
+            trio.run(self._main)
+        except BaseException as problem:  # raised in the thread of the test
+            self._problem = problem
+            self._ready.set()
+
+    async def _main(self) -> None:
+        async with open_host({"plugins": {}}, [plugin]) as self.host, trio.open_nursery() as nursery:
+            self.host.add(*self._tools)
+            self._token, self._scope = trio.lowlevel.current_trio_token(), nursery.cancel_scope
+            self.url = await nursery.start(partial(serve_inspector, self.host, tell=self._told.append, user_id="ada"))
+            self._ready.set()
+
+    def address(self) -> str:
+        return self._told[-1]
+
+    def do(self, act: Callable[..., Any], *arguments: Any) -> Any:
+        """Run it in the loop of the host."""
+        return trio.from_thread.run(act, *arguments, trio_token=self._token)
+
+    def do_sync(self, act: Callable[..., Any], *arguments: Any) -> Any:
+        return trio.from_thread.run_sync(act, *arguments, trio_token=self._token)
+
+    def __enter__(self) -> Served:
+        self._thread.start()
+        self._ready.wait(60)
+        if self._problem is not None:
+            raise self._problem
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._problem is None:
+            self.do_sync(self._scope.cancel)
+        self._thread.join(60)
+        assert not self._thread.is_alive()
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[Served]:
+    with Served(TOOLS) as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with sync_api.sync_playwright() as playwright:
+        arguments = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--no-first-run"]
+        one = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        yield one
+        one.close()
+
+
+class Looking:
+    """One browser that was let in, and what went wrong in it."""
+
+    def __init__(self, browser: Any, address: str, **options: Any) -> None:
+        self.context = browser.new_context(viewport={"width": 1200, "height": 900}, **options)
+        self.context.set_default_timeout(30_000)
+        self.page = self.context.new_page()
+        self.problems: list[str] = []
+        self.asked: list[str] = []
+        self.page.on(
+            "console", lambda message: message.type in ("error", "warning") and self.problems.append(message.text)
+        )
+        self.page.on("pageerror", lambda problem: self.problems.append(str(problem)))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.goto(address)
+        self.page.wait_for_selector(".tools > li")
+        self.base = self.page.url.partition("#")[0]
+
+    def show(self, path: str, wait: str) -> Any:
+        self.page.goto(f"{self.base}#/{path}")
+        self.page.wait_for_selector(wait)
+        return self.page
+
+    def tool(self, name: str) -> Any:
+        page = self.show(f"tool/{name}", ".caller")
+        page.get_by_role("heading", level=1).get_by_text(name, exact=True).wait_for()
+        return page
+
+    def call(self) -> Any:
+        """Press Call, and wait for the end; the JSON of the result."""
+        self.page.get_by_role("button", name="Call", exact=True).click()
+        self.page.wait_for_selector(".answer .status.good, .answer .status.bad")
+        self.page.locator(".answer").get_by_role("tab", name="JSON").click()
+        return json.loads(self.page.locator(".answer pre").inner_text())
+
+
+@pytest.fixture(scope="module")
+def shared(browser: Any, served: Served) -> Iterator[Looking]:
+    looking = Looking(browser, served.address())
+    yield looking
+    looking.context.close()
+
+
+@pytest.fixture
+def look(shared: Looking) -> Iterator[Looking]:
+    """The browser; a test in which it complains of anything fails."""
+    shared.problems.clear()
+    shared.page.set_viewport_size({"width": 1200, "height": 900})
+    yield shared
+    assert shared.problems == []
+    assert "owned" not in shared.page.title()
+
+
+def field(where: Any, name: str) -> Any:
+    """The control of a form by its label, behind which a star may stand."""
+    return where.get_by_label(re.compile(rf"^{re.escape(name)}(\s*\*)?$"))
+
+
+def test_the_token_leaves_the_address_and_nothing_of_elsewhere_is_loaded(look: Looking, served: Served) -> None:
+    assert "token" not in look.page.url
+    assert all("token" not in url for url in look.asked)
+    assert all(url.startswith((served.url, "data:")) for url in look.asked)
+    assert look.page.evaluate("document.cookie") == ""
+    assert look.page.evaluate("document.referrer") == ""
+
+
+def test_a_browser_without_the_cookie_is_shown_nothing(browser: Any, look: Looking) -> None:
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(f"{look.base}#/tools")
+    page.get_by_text("was not let in, or has to come again").wait_for()
+    page.goto(look.base.partition("/s-")[0])
+    page.get_by_text("This browser was not let in").wait_for()
+    context.close()
+
+
+def test_the_list_is_searched_as_one_types(look: Looking) -> None:
+    page = look.show("tools", ".tools > li")
+    page.keyboard.press("/")
+    page.keyboard.type("order")
+    page.wait_for_selector(".count[data-fits='1']")
+    assert page.locator(".tools .name").all_inner_texts() == ["order"]
+    page.keyboard.type(" zzz")
+    page.get_by_text("No tool matches").wait_for()
+    page.get_by_role("button", name="Show all").click()
+    assert page.locator(".tools > li").count() == len(TOOLS)
+    page.get_by_label("Select order").check()
+    page.get_by_text("1 selected").wait_for()
+    page.get_by_role("button", name="Clear").click()
+
+
+def test_what_nobody_touched_is_not_sent(look: Looking) -> None:
+    look.tool("order")
+    assert look.call()["data"] == {"sent": {"items": []}}
+    look.tool("nothing").get_by_text("It takes no arguments").wait_for()
+    assert look.call()["data"] == {"sent": {}}
+
+
+def test_a_form_gives_every_kind_of_value(look: Looking) -> None:
+    page = look.tool("order")
+    page.get_by_role("button", name="Add to items").click()
+    field(page, "sku").fill("A-1")
+    field(page, "qty").fill("2")
+    field(page, "note").fill("by noon")
+    field(page, "price").fill("12345678901234567890")
+    page.get_by_role("button", name="Add to tags").click()
+    field(page, "tags 1").fill("new")
+    field(page, "when").fill("2026-11-23")
+    field(page, "size").select_option(label="3")
+    field(page, "fast").select_option(label="false")
+    field(page, "x").fill("1.5")
+    field(page, "y").fill("-2")
+    field(page, "shape").select_option(label="Square")
+    field(page, "kind").select_option(label="square")
+    field(page, "side").fill("4")
+    field(page, "odd key").fill("odd")
+    field(page, "__proto__").fill("safe")
+    field(page, "free").fill('{"any": [1]}')
+    wanted = {
+        "items": [{"sku": "A-1", "qty": 2}], "note": "by noon", "price": 12345678901234567890, "tags": ["new"],
+        "when": "2026-11-23", "size": 3, "fast": False, "where": {"x": 1.5, "y": -2},
+        "shape": {"kind": "square", "side": 4}, "odd key": "odd", "__proto__": "safe", "free": {"any": [1]},
+    }  # fmt: skip
+    assert look.call()["data"] == {"sent": wanted}
+    page.get_by_role("tablist", name="Arguments").get_by_role("tab", name="JSON").click()
+    text = page.get_by_label("Arguments as JSON")
+    assert json.loads(text.input_value()) == wanted
+    page.get_by_role("tablist", name="Arguments").get_by_role("tab", name="Form").click()
+    page.get_by_role("button", name="Leave out note").click()
+    page.get_by_role("button", name="Remove items 1", exact=True).click()
+    sent = look.call()["data"]["sent"]
+    assert sent["items"] == []
+    assert "note" not in sent
+
+
+def test_the_form_and_the_json_stay_in_step_whatever_is_written(look: Looking) -> None:
+    page = look.tool("order")
+    tabs = page.get_by_role("tablist", name="Arguments")
+    tabs.get_by_role("tab", name="JSON").click()
+    text = page.get_by_label("Arguments as JSON")
+    odd = {
+        "items": "no list",
+        "unknown": 1,
+        "price": 1e3,
+        "where": {"x": 1, "y": 2, "z": 3},
+        "shape": {"kind": "circle", "radius": 2},
+        "note": None,
+    }
+    text.fill(json.dumps(odd))
+    tabs.get_by_role("tab", name="Form").click()
+    assert field(page, "radius").input_value() == "2"
+    assert field(page, "items").input_value() == '"no list"'
+    result = look.call()
+    assert result["error"]["code"] == "INVALID_INPUT"
+    assert {fault["path"] for fault in result["error"]["details"]["faults"]} >= {"items", "unknown", "where.z"}
+    tabs.get_by_role("tab", name="JSON").click()
+    text.fill("{not json")
+    page.get_by_role("button", name="Call", exact=True).click()
+    page.get_by_text("this is not JSON").wait_for()
+
+
+def test_faults_stand_at_their_fields(look: Looking) -> None:
+    page = look.tool("order")
+    tabs = page.get_by_role("tablist", name="Arguments")
+    tabs.get_by_role("tab", name="JSON").click()
+    page.get_by_label("Arguments as JSON").fill('{"items": [{"sku": "a", "qty": 0}]}')
+    tabs.get_by_role("tab", name="Form").click()
+    page.get_by_role("button", name="Dry run").click()
+    page.get_by_text("It would be refused").wait_for()
+    qty = field(page, "qty")
+    assert qty.get_attribute("aria-invalid") == "true"
+    described = qty.get_attribute("aria-describedby").split()
+    assert "expected" in page.locator(f"#{described[-1]}").inner_text()
+    assert page.evaluate("document.activeElement.id") == qty.get_attribute("id")
+    qty.fill("1")
+    page.get_by_role("button", name="Dry run").click()
+    page.get_by_text("It would run.").wait_for()
+    assert qty.get_attribute("aria-invalid") == "false"
+
+
+@pytest.mark.parametrize(("button", "ok"), [("Yes", True), ("No", False)])
+def test_a_confirmation_is_a_dialog(look: Looking, button: str, ok: bool) -> None:
+    page = look.tool("launch")
+    field(page, "target").fill(HOSTILE)
+    page.get_by_role("button", name="Call", exact=True).click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_text("Launch it?").wait_for()
+    dialog.get_by_role("button", name=button, exact=True).click()
+    page.wait_for_selector(".answer .status.good" if ok else ".answer .status.bad")
+
+
+def test_a_dialog_that_is_left_by_a_key_is_no_answer(look: Looking) -> None:
+    page = look.tool("launch")
+    field(page, "target").fill("x")
+    page.get_by_role("button", name="Call", exact=True).click()
+    page.get_by_role("dialog").wait_for()
+    page.keyboard.press("Escape")
+    page.wait_for_selector(".answer .status.bad")
+
+
+def test_a_tool_asks_for_values_by_a_form(look: Looking) -> None:
+    page = look.tool("asks")
+    page.get_by_role("button", name="Call", exact=True).click()
+    dialog = page.get_by_role("dialog")
+    field(dialog, "name").fill("Ada")
+    dialog.get_by_role("button", name="Send").click()
+    page.wait_for_selector(".answer .status.good")
+    page.locator(".answer").get_by_role("tab", name="Data").click()
+    page.locator(".answer").get_by_text('"Ada"').wait_for()
+
+
+def test_a_call_is_cancelled(look: Looking) -> None:
+    page = look.tool("wait_here")
+    page.get_by_role("button", name="Call", exact=True).click()
+    page.get_by_text("a quarter").wait_for()
+    page.get_by_role("button", name="Cancel").click()
+    page.locator(".answer").get_by_text("cancelled").wait_for()
+    assert page.get_by_role("button", name="Call", exact=True).is_enabled()
+
+
+def test_a_call_that_takes_too_long_says_so(look: Looking) -> None:
+    look.tool("too_slow")
+    assert look.call()["error"]["code"] == "TIMEOUT"
+
+
+def test_texts_of_third_parties_are_texts_everywhere(look: Looking) -> None:
+    page = look.show("calls", ".calls")
+    page = look.tool("outer")
+    result = look.call()
+    assert result["content"][0]["text"] == HOSTILE
+    page = look.tool("hostile")
+    page.get_by_role("tab", name="Models see").click()
+    page.locator(".dialect summary").first.click()
+    look.call()
+    page = look.show("calls", ".call summary")
+    page.locator(".call summary").first.click()
+    page.wait_for_selector(".detail")
+    look.show("tools", ".tools > li")
+    assert page.locator("main img, main script, main iframe").count() == 0
+
+
+def test_a_call_made_by_a_tool_stands_below_it(look: Looking) -> None:
+    page = look.show("calls", ".calls")
+    look.tool("outer")
+    look.call()
+    page = look.show("calls", ".call summary")
+    names = page.locator(".call .tool").all_inner_texts()
+    assert names[names.index("outer") + 1] == "↳ hostile"
+    page.get_by_role("searchbox", name="Tool").fill("outer")
+    page.locator(".call summary").first.click()
+    page.get_by_role("link", name="Call again with changes").first.click()
+    page.wait_for_selector(".caller")
+
+
+def test_every_kind_of_result_is_shown_and_nothing_of_it_runs(look: Looking) -> None:
+    page = look.tool("show_all")
+    page.get_by_role("button", name="Call", exact=True).click()
+    page.wait_for_selector(".answer .status.good")
+    answer = page.locator(".answer")
+    assert answer.locator("img").count() == 2
+    assert answer.locator("audio").count() == 1
+    assert (
+        answer.get_by_role("link", name="https://example.com/x").get_attribute("rel") == "noopener noreferrer nofollow"
+    )
+    assert answer.locator("a[href^='javascript']").count() == 0
+    with page.expect_download() as saved:
+        answer.get_by_role("link", name="Save a.pdf").click()
+    assert saved.value.suggested_filename == "a.pdf"
+    look.problems[:] = [one for one in look.problems if "blob:" not in one]
+
+
+def test_a_call_of_anybody_is_on_the_page(look: Looking, served: Served) -> None:
+    page = look.show("calls", ".calls")
+    page.get_by_role("searchbox", name="Tool").fill("")
+    session = served.do_sync(partial(served.host.session, "grace", channel="elsewhere"))
+    served.do(session.call, "order", {"items": []})
+    page.locator(".call", has_text="grace").first.wait_for()
+
+
+def test_the_page_is_used_by_keys_alone(look: Looking) -> None:
+    page = look.show("tools", ".tools > li")
+    page.keyboard.press("/")
+    page.keyboard.type("order")
+    page.wait_for_selector(".count[data-fits='1']")
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.className") == "name":
+            break
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".caller")
+    page.keyboard.press("Tab")
+    for _ in range(40):
+        if page.evaluate("document.activeElement.textContent") == "Add to items":
+            break
+        page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.keyboard.type("A-1")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    page.keyboard.type("3")
+    page.keyboard.press("Control+Enter")
+    page.wait_for_selector(".answer .status")
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(360, "light"), (640, "dark"), (1200, "dark")])
+def test_nothing_is_wider_than_the_window(look: Looking, width: int, scheme: str) -> None:
+    page = look.page
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": width, "height": 800})
+    waits = {
+        "tools": ".tools > li",
+        "tool/order": ".caller",
+        "tool/hostile": ".caller",
+        "calls": ".calls",
+        "sources": "h1",
+        "health": "table",
+    }
+    for path, wait in waits.items():
+        look.show(path, f".page {wait}")
+        assert (path, page.evaluate("document.documentElement.scrollWidth")) <= (path, width)
+    page.emulate_media(color_scheme="light")
+
+
+def test_ten_thousand_tools_are_searched_within_a_blink(browser: Any) -> None:
+    """How long one letter takes until the list is drawn: asserted with much room, since machines are busy."""
+    many = [
+        Tool(
+            name=f"tool_{number}",
+            handler=sends,
+            description=f"Do the thing of number {number} for somebody.",
+            tags=frozenset({f"t{number % 50}"}),
+        )
+        for number in range(10_000)
+    ]
+    with Served(many) as served:
+        looking = Looking(browser, served.address())
+        took = looking.page.evaluate("""() => {
+            const search = document.getElementById("search");
+            const times = ["t", "to", "tool_99", "number 77", "somebody thing"].map((words) => {
+                search.value = words;
+                const began = performance.now();
+                search.dispatchEvent(new Event("input"));
+                document.body.offsetHeight;
+                return performance.now() - began;
+            });
+            return Math.max(...times);
+        }""")
+        looking.context.close()
+    print(f"at most {took:.0f} ms")
+    assert took < 1_000

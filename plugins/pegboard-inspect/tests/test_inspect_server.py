@@ -1,0 +1,368 @@
+"""The inspector over a real socket: what it answers, and whom it refuses."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Any
+
+import httpx2
+import pytest
+import trio
+
+from pegboard import CallContext, ConfigError, hookimpl, tool
+from pegboard_inspect import Page, plugin, serve_inspector
+
+
+@tool(read_only=True)
+def add(a: float, b: float) -> float:
+    """Add two numbers."""
+    return a + b
+
+
+@tool(requires_confirmation=True, destructive=True)
+async def launch(target: str) -> str:
+    """Do what somebody has to confirm."""
+    return f"launched at {target}"
+
+
+@tool(read_only=True)
+async def talk(context: CallContext) -> dict[str, Any]:
+    """Say how far it is, log, and ask."""
+    context.log.info("it began")
+    await context.progress(1, 2, "half")
+    schema = {"type": "object", "properties": {"name": {"type": "string"}}}
+    return {"answer": await context.elicit("Who?", schema=schema)}
+
+
+class Visit:
+    """A browser that was let in, as far as its requests go."""
+
+    def __init__(self, client: httpx2.AsyncClient, url: str, base: str, cookie: str) -> None:
+        self.client = client
+        self.url = url
+        self.base = base
+        self.headers = {"cookie": cookie, "origin": url, "sec-fetch-site": "same-origin"}
+
+    async def get(self, what: str, **headers: str) -> httpx2.Response:
+        return await self.client.get(f"{self.base}api/{what}", headers={**self.headers, **headers})
+
+    async def post(self, what: str, value: Any, **headers: str) -> httpx2.Response:
+        return await self.client.post(f"{self.base}api/{what}", json=value, headers={**self.headers, **headers})
+
+    async def call(self, name: str, arguments: Any, answer: Any = None) -> list[dict[str, Any]]:
+        """All that a call says; what it asks is answered."""
+        said = []
+        body = {"name": name, "arguments": arguments}
+        address = f"{self.base}api/call"
+        async with self.client.stream("POST", address, json=body, headers=self.headers) as answered:
+            async for line in answered.aiter_lines():
+                said.append(json.loads(line))
+                if said[-1]["kind"] == "question":
+                    given = {"id": said[0]["id"], "key": said[-1]["key"], "answer": answer}
+                    assert (await self.post("answer", given)).status_code == 200
+        return said
+
+
+@asynccontextmanager
+async def inspected(host_with: Any, *plugins: Any, **config: Any) -> AsyncIterator[Any]:
+    """An inspector, and a way to let browsers in."""
+    host = await host_with(plugin, *plugins, config=config)
+    host.add(add, launch, talk)
+    told: list[str] = []
+    async with trio.open_nursery() as nursery:
+        url = await nursery.start(partial(serve_inspector, host, tell=told.append, user_id="ada"))
+        async with httpx2.AsyncClient(base_url=url, timeout=20, trust_env=False) as client:
+
+            async def enter() -> Visit:
+                token = told[-1].partition("#token=")[2]
+                answer = await client.post("/enter", json={"token": token}, headers={"origin": url})
+                assert answer.status_code == 200
+                cookie = answer.headers["set-cookie"].partition(";")[0]
+                client.cookies.clear()
+                return Visit(client, url, answer.json()["base"], cookie)
+
+            yield type("Inspected", (), {"host": host, "url": url, "client": client, "told": told, "enter": enter})
+        nursery.cancel_scope.cancel()
+
+
+async def test_an_address_lets_in_once_and_the_next_one_is_told(host_with: Any) -> None:
+    async with inspected(host_with) as it:
+        one, other = await it.enter(), await it.enter()
+        assert len(it.told) == 3
+        assert one.base != other.base
+        used = {"token": it.told[0].partition("#token=")[2]}
+        assert (await it.client.post("/enter", json=used, headers={"origin": it.url})).status_code == 401
+        about = (await one.get("about")).json()
+        assert about["user_id"] == "ada"
+        assert [page["path"] for page in about["pages"]] == ["sources", "health"]
+
+
+async def test_a_call_says_what_the_tool_says_and_asks_what_it_asks(host_with: Any) -> None:
+    async with inspected(host_with) as it:
+        visit = await it.enter()
+        said = await visit.call("talk", {}, answer={"name": "Ada"})
+        assert [one["kind"] for one in said] == ["begun", "log", "progress", "question", "answered", "result"]
+        assert said[-1]["result"]["data"] == {"answer": {"name": "Ada"}}
+
+
+@pytest.mark.parametrize(
+    ("answer", "ok"), [(True, True), ("session", True), (False, False), (None, False), ("yes", False), ({}, False)]
+)
+async def test_a_confirmation_is_a_plain_yes(host_with: Any, answer: Any, ok: bool) -> None:
+    async with inspected(host_with) as it:
+        visit = await it.enter()
+        said = await visit.call("launch", {"target": "the moon"}, answer=answer)
+        assert said[-1]["result"]["ok"] is ok
+        again = await visit.call("launch", {"target": "the moon"}, answer=False)
+        assert again[-1]["result"]["ok"] is (answer == "session")
+
+
+async def test_a_dry_run_spends_nothing(host_with: Any) -> None:
+    async with inspected(host_with) as it:
+        visit = await it.enter()
+        found = (await visit.post("check", {"name": "launch", "arguments": {"target": "x"}})).json()
+        assert found["ok"]
+        assert found["data"]["asks"]
+        wrong = (await visit.post("check", {"name": "add", "arguments": {"a": "x"}})).json()
+        assert {fault["path"] for fault in wrong["error"]["details"]["faults"]} == {"a", "b"}
+
+
+async def test_a_browser_that_leaves_cancels_its_call(host_with: Any) -> None:
+    begun, ended = trio.Event(), trio.Event()
+
+    @tool
+    async def wait_here() -> None:
+        """Wait."""
+        begun.set()
+        try:
+            await trio.sleep_forever()
+        finally:
+            ended.set()
+
+    async with inspected(host_with) as it:
+        it.host.add(wait_here)
+        visit = await it.enter()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(visit.call, "wait_here", {})
+            await begun.wait()
+            nursery.cancel_scope.cancel()
+        with trio.fail_after(10):
+            await ended.wait()
+
+
+async def test_nobody_observes_before_somebody_looks_and_after(host_with: Any) -> None:
+    """So that calls cost what they always cost: with no observer a call takes the way that has none."""
+    async with inspected(host_with) as it:
+        visit = await it.enter()
+        observers = it.host.runtime.observers
+        address = f"{visit.base}api/live"
+        async with it.client.stream("GET", address, headers=visit.headers) as answered:
+            lines = answered.aiter_lines()
+            assert len(it.host.runtime.observers) == len(observers) + 1
+            await it.host.session("grace").call("add", {"a": 1, "b": 2})
+            seen: list[Any] = []
+            while not seen:
+                line = await anext(lines)
+                if line.startswith("data: "):
+                    seen = json.loads(line.removeprefix("data: "))["calls"]
+            assert [(one["tool"], one["user_id"], one["text"]) for one in seen] == [("add", "grace", "3.0")]
+        with trio.fail_after(10):
+            while it.host.runtime.observers != observers:
+                await trio.sleep(0.01)
+
+
+async def test_what_is_refused_is_shown_with_the_reason(host_with: Any) -> None:
+    async with inspected(host_with, read_only=True) as it:
+        visit = await it.enter()
+        rows = {row["name"]: row for row in (await visit.get("tools")).json()}
+        assert (rows["launch"]["state"], rows["launch"]["why"]) == ("refused", "read-only mode refuses it")
+        assert (rows["add"]["state"], rows["add"]["why"]) == ("ready", None)
+        whole = (await visit.get("tool?name=launch")).json()
+        stages = ["admit", "approve", "limit", "filter"]
+        asked = [stages.index(guard["stage"]) for guard in whole["guards"]]
+        assert asked == sorted(asked)
+        assert "confirmation" in {guard["name"] for guard in whole["guards"]}
+        assert {one["dialect"] for one in whole["dialects"]} >= {"json", "text"}
+        costs = (await visit.get("costs?dialect=json")).json()
+        assert costs["add"] > 0
+
+
+async def test_a_plugin_adds_a_page_and_one_that_fails_loses_only_its_own(host_with: Any) -> None:
+    async def data(host: Any) -> Any:
+        return {"coins": 3}
+
+    async def toss(host: Any, value: Any) -> Any:
+        return {"tossed": value}
+
+    class Coins:
+        name = "coins"
+
+        @hookimpl(optionalhook=True)
+        def provide_pages(self) -> list[Page]:
+            module = "export default () => {}"
+            return [Page(title="Coins", path="coins", module=module, data=data, actions={"toss": toss})]
+
+    class Rubbish:
+        name = "rubbish"
+
+        @hookimpl(optionalhook=True)
+        def provide_pages(self) -> list[Any]:
+            return [3]
+
+    async with inspected(host_with, Coins(), Rubbish(), strict=False) as it:
+        visit = await it.enter()
+        paths = [page["path"] for page in (await visit.get("about")).json()["pages"]]
+        assert paths == ["coins", "sources", "health"]
+        assert (await visit.get("pages/coins")).json() == {"coins": 3}
+        assert (await visit.post("pages/coins/toss", {"value": 2})).json() == {"tossed": 2}
+        assert (await visit.post("pages/coins/eat", {"value": 2})).status_code == 404
+        assert (await it.client.get("/static/pages/coins.js")).text == "export default () => {}"
+        assert [one.name for one in it.host.board.plugins.quarantined] == ["rubbish"]
+
+
+@pytest.mark.parametrize("path", ["tools", "Coins", "a/b", "", "../x", "a b"])
+def test_a_page_has_a_path_that_is_a_word_and_its_own(path: str) -> None:
+    async def data(host: Any) -> Any:
+        return None
+
+    with pytest.raises(ValueError, match="path: expected"):
+        Page(title="t", path=path, module="", data=data)
+
+
+async def test_other_machines_are_not_served(host_with: Any) -> None:
+    host = await host_with(plugin)
+    with pytest.raises(ConfigError, match=r"not served on 0\.0\.0\.0"):
+        await serve_inspector(host, bind="0.0.0.0", tell=print)
+
+
+# -- attacks
+
+ENTERED = ["about", "tools", "costs?dialect=json", "tool?name=add", "live", "pages/health", "pages/sources"]
+CALL = {"name": "add", "arguments": {"a": 1, "b": 2}}
+POSTS: list[tuple[str, Any]] = [
+    ("call", CALL), ("check", CALL), ("answer", {"id": "x", "key": "1", "answer": True}),
+    ("pages/sources/restart", {"value": "x"}), ("pages/health/doctor", {"value": None}),
+]  # fmt: skip
+ATTACKS: dict[str, tuple[dict[str, str | None], int]] = {
+    "without the cookie: another user of this machine": ({"cookie": None}, 401),
+    "with a wrong cookie": ({"cookie": "pegboard_inspect=AAAA"}, 401),
+    "a name that was made to point here": ({"host": "evil.example:80"}, 421),
+    "no Host at all is for no browser": ({"host": ""}, 421),
+    "a page of another site": ({"origin": "https://evil.example"}, 403),
+    "a page without an origin: a sandboxed frame, a file": ({"origin": "null"}, 403),
+    "another server on this machine, as this browser says": ({"sec-fetch-site": "same-site"}, 403),
+    "a page of another site, as this browser says": ({"sec-fetch-site": "cross-site"}, 403),
+    "an address that somebody typed or a bookmark of an API": ({"sec-fetch-site": "none"}, 403),
+}
+"""By what is done: the headers that are other than the page's own (None: not sent), and the status that answers."""
+POST_ATTACKS: dict[str, tuple[dict[str, str | None], int]] = {
+    **ATTACKS,
+    "another server on this machine": ({"origin": "http://127.0.0.1:9"}, 403),
+    "the same port by another scheme": ({"origin": "https://127.0.0.1"}, 403),
+    "a program that says no Origin": ({"origin": None}, 403),
+    "a form of another site": ({"content-type": "text/plain"}, 415),
+    "a form, urlencoded": ({"content-type": "application/x-www-form-urlencoded"}, 415),
+}
+
+
+def changed(headers: dict[str, str], other: dict[str, str | None]) -> dict[str, str]:
+    return {name: value for name, value in {**headers, **other}.items() if value is not None}
+
+
+async def test_every_attack_on_what_is_shown_fails(host_with: Any) -> None:
+    async with inspected(host_with) as it:
+        visit = await it.enter()
+        for what in ENTERED:
+            for attack, (other, status) in ATTACKS.items():
+                headers = changed(visit.headers, other)
+                answer = await it.client.get(f"{visit.base}api/{what}", headers=headers)
+                assert (attack, what, answer.status_code) == (attack, what, status)
+                assert "add" not in answer.text
+            assert (await it.client.get(f"/s-{'0' * 32}/api/{what}", headers=visit.headers)).status_code == 401
+        assert len(it.host.runtime.observers) == 0
+
+
+async def test_every_attack_on_what_does_something_fails(host_with: Any) -> None:
+    async with inspected(host_with) as it:
+        visit = await it.enter()
+        called: list[Any] = []
+        it.host.add_observer(called.append)
+        for what, value in POSTS:
+            for attack, (other, status) in POST_ATTACKS.items():
+                headers = changed({**visit.headers, "content-type": "application/json"}, other)
+                answer = await it.client.post(f"{visit.base}api/{what}", content=json.dumps(value), headers=headers)
+                assert (attack, what, answer.status_code) == (attack, what, status)
+            for method in ("GET", "PUT", "DELETE", "OPTIONS"):
+                answer = await it.client.request(method, f"{visit.base}api/{what}", headers=visit.headers)
+                assert (method, what, answer.status_code) == (method, what, 405)
+                assert "access-control-allow-origin" not in answer.headers
+        assert called == []
+
+
+async def test_a_page_of_another_site_cannot_use_up_or_try_a_token(host_with: Any) -> None:
+    async with inspected(host_with) as it:
+        token = {"token": it.told[0].partition("#token=")[2]}
+        for origin in ({}, {"origin": "http://127.0.0.1:9"}, {"origin": "https://evil.example"}):
+            assert (await it.client.post("/enter", json=token, headers=origin)).status_code == 403
+        typed = {"origin": it.url, "content-type": "text/plain"}
+        assert (await it.client.post("/enter", content=json.dumps(token), headers=typed)).status_code == 415
+        assert (await it.enter()) is not None
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/static/app.js", "/static/style.css", "/enter", "/nothing", "/static/../app.py"]
+)
+async def test_no_answer_may_be_framed_guessed_or_kept(host_with: Any, path: str) -> None:
+    async with inspected(host_with) as it:
+        answer = await it.client.get(path)
+        policy = answer.headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "frame-ancestors 'none'" in policy
+        assert "unsafe" not in policy
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["referrer-policy"] == "no-referrer"
+        assert answer.headers["cache-control"] == "no-store"
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/static/", "/static/../plugin.py", "/static/..%2fplugin.py", "/static/%2e%2e/plugin.py", "/static//etc/passwd",
+     "/s-0/x", "/static/index.html", "/static/pages/%2e%2e/app.js"],
+)  # fmt: skip
+async def test_nothing_but_its_own_files_is_served(host_with: Any, path: str) -> None:
+    async with inspected(host_with) as it:
+        answer = await it.client.get(path)
+        assert answer.status_code == 404
+        assert "hookimpl" not in answer.text
+
+
+@pytest.mark.parametrize("body", ["", "[]", "3", '{"name": 3}', '{"name":"add","arguments":', '{"a":1e999}', "[" * 500])
+async def test_a_body_that_is_not_a_call_is_refused(host_with: Any, body: str) -> None:
+    async with inspected(host_with) as it:
+        visit = await it.enter()
+        headers = {**visit.headers, "content-type": "application/json"}
+        answer = await it.client.post(f"{visit.base}api/call", content=body, headers=headers)
+        assert answer.status_code == 400
+        assert answer.json()["problem"]
+
+
+async def test_the_pages_of_two_browsers_have_sessions_of_their_own(host_with: Any) -> None:
+    async with inspected(host_with) as it:
+        one, other = await it.enter(), await it.enter()
+        await one.call("launch", {"target": "x"}, answer="session")
+        said = await other.call("launch", {"target": "x"}, answer=False)
+        assert "question" in [line["kind"] for line in said]
+        crossed = await it.client.get(f"{one.base}api/about", headers=other.headers)
+        assert crossed.status_code == 401
+
+
+async def test_who_looks_on_does_not_hold_up_the_end(host_with: Any) -> None:
+    async with inspected(host_with) as it:
+        visit = await it.enter()
+        async with it.client.stream("GET", f"{visit.base}api/live", headers=visit.headers) as answered:
+            assert answered.status_code == 200
+            began = trio.current_time()
+    assert trio.current_time() - began < 60
