@@ -140,6 +140,7 @@ PEGBOARD_MCP = Venv(
     ),
     shown=("pegboard-mcp",),
 )
+PEGBOARD_LAYERS = Venv("pegboard-layers", projects=(ROOT / "core", ROOT / "plugins/pegboard-cache"))
 MCP = Venv("mcp", requirements=("mcp==2.3.*",), shown=("mcp",))
 FASTMCP = Venv("fastmcp", requirements=("fastmcp==4.1.*",), shown=("fastmcp",))
 
@@ -177,6 +178,7 @@ CONTESTANTS = (
         chat_venv=PEGBOARD_CHAT,
         bindings_venv=PEGBOARD_MANIFEST,
     ),
+    Contestant("pegboard-layers", "pegboard_layers", PEGBOARD_LAYERS),
     Contestant(
         "mcp",
         "mcp_sdk",
@@ -247,7 +249,7 @@ CONTESTANTS = (
         },
     ),
 )
-PEERS = tuple(one.name for one in CONTESTANTS if one.name not in ("floors", "pegboard"))
+PEERS = tuple(one.name for one in CONTESTANTS if one.name not in ("floors", "pegboard", "pegboard-layers"))
 
 BRIDGES = (
     Bridge("floors", "lines of JSON on trio", "bridge_floor", FLOORS),

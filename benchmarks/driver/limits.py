@@ -18,6 +18,9 @@ FLOOR = ("floors", "fastjsonschema + await")
 LEAN = ("floors", "lean host")
 IN_PLACE = ("pegboard", "session.call, in place")
 ASYNC = ("pegboard", "session.call, async")
+LAYERED = ("pegboard-layers", "session.call, in place, a layer")
+HIT = ("pegboard-layers", "session.call, in place, cached")
+IN_PLACE_THERE = ("pegboard-layers", "session.call, in place")
 PLAIN = ("Chat.ask, in place", "trio nursery")
 TIMED = ("Chat.ask, async", "trio nursery, with deadlines")
 """Loops that are compared: without deadlines, and with one for every call."""
@@ -201,6 +204,8 @@ LIMITS: Sequence[Limit] = (
     Limit("add in place, against the fastjsonschema floor", 3.0, "x", _call_ratio(IN_PLACE, FLOOR, "add")),
     Limit("add async with a deadline, against the lean host", 1.3, "x", _call_ratio(ASYNC, LEAN, "add")),
     Limit("12 parameters, against the lean host", 1.3, "x", _call_ratio(ASYNC, LEAN, "rich")),
+    Limit("a hit of the cache, against a call in place", 2.0, "x", _call_ratio(HIT, IN_PLACE_THERE, "add")),
+    Limit("a layer that does nothing, against a call in place", 5.0, "x", _call_ratio(LAYERED, IN_PLACE_THERE, "add")),
     Limit("add async, against the fastest peer's full path", 1.0, "x", _slowest_against_peers("add")),
     Limit("12 parameters, against the fastest peer's full path", 1.0, "x", _slowest_against_peers("rich")),
     Limit("many tools: registering in bulk, each", 60, "us", _value("registry", "register_us", registry=REGISTRY)),

@@ -48,6 +48,8 @@ class CallContext:
         tool: the tool as it stood when the call came.
         deadline: when the execution has to end, in seconds of the loop's clock (`trio.current_time()`); infinite for a
             tool that runs in place.
+        has_asked: whether a person was asked something while it ran, by this call or one that it made: then its answer
+            is of that person too.
         permissions: the tool's permissions, an instance of the class that it declared, or None.
         arguments: the JSON arguments as they were validated, and repaired where that was possible; the handler's own
             are typed. Nobody changes them.
@@ -65,6 +67,7 @@ class CallContext:
         "call_id",
         "deadline",
         "depth",
+        "has_asked",
         "held",
         "last_checked",
         "layers_scope",
@@ -99,6 +102,7 @@ class CallContext:
         self._parent = parent
         self._stops = 0
         self._left: list[tuple[trio.CancelScope, float]] = []
+        self.has_asked = False
         self.depth: int = 0 if parent is None else parent.depth + 1
         # Limits that this chain of calls holds: a nested call that would wait for one of them would wait for itself.
         self.held: frozenset[object] = frozenset() if parent is None else parent.held
@@ -206,6 +210,9 @@ class CallContext:
         """Approval has a limit of its own: neither this call's deadline nor that of a call around it runs."""
         import trio
 
+        one: CallContext | None = self
+        while one is not None:
+            one.has_asked, one = True, one._parent
         with self._stopped_clock(), trio.move_on_after(self.session.approval_timeout_s) as scope:
             return await ask(*arguments)
         assert scope.cancelled_caught

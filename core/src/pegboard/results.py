@@ -158,7 +158,7 @@ class ToolResult:
 class CheckedResult:
     """A success that the host has checked, to be given again: `CallContext.checked` makes it, `Layer.at_once` gives it.
 
-    Every copy has data of its own, so that what one caller does to it no other sees.
+    Every copy has data and details of its own, so that what one caller does to them no other sees.
 
     Args:
         tool: whose result it is.
@@ -168,13 +168,13 @@ class CheckedResult:
     .. versionadded:: 0.1
     """
 
-    __slots__ = ("_blocks", "_dumped", "_told", "size", "tool")
+    __slots__ = ("_blocks", "_dumped", "size", "tool")
 
     def __init__(self, tool: Any, result: ToolResult, size: int) -> None:
         self.tool = tool
         self._blocks = result.content
-        self._dumped = marshal.dumps(thaw(result.data), 2)  # the quickest deep copy of JSON that there is
-        self._told = result.details or EMPTY
+        # The quickest deep copy of JSON that there is.
+        self._dumped = marshal.dumps((thaw(result.data), thaw(result.details or EMPTY)), 2)
         self.size = size + len(self._dumped)
         """What it holds of memory, in bytes or a little less."""
 
@@ -186,8 +186,9 @@ class CheckedResult:
         duration_ms: float = 0.0,
     ) -> ToolResult:
         """The result once more, with details added."""
-        data = marshal.loads(self._dumped)  # noqa: S302 - bytes of our own
-        return ToolResult(self._blocks, data, None, {**self._told, **details}, id, name, duration_ms)
+        data, told = marshal.loads(self._dumped)  # noqa: S302 - bytes of our own
+        told.update(details)
+        return ToolResult(self._blocks, data, None, told, id, name, duration_ms)
 
 
 def stamped(result: ToolResult, id: str, name: str, duration_ms: float) -> ToolResult:  # noqa: A002 - the field's name

@@ -381,6 +381,20 @@ async def test_a_layer_gives_a_checked_result_again_without_the_tool(layered: An
     assert runs == [7]
 
 
+async def test_what_was_taken_out_of_a_text_is_said_again(hosted: Any, make_plugin: Any) -> None:
+    @tool
+    async def hiding() -> str:
+        return "a\u200bb\u202e"
+
+    layer = remembering([])
+    async with hosted(hiding, plugins=[make_plugin("layering", make_layers=[layer])]) as host:
+        first, again = [await host.session().call("hiding") for _ in range(2)]
+        again.details["cleaned"].clear()
+        third = await host.session().call("hiding")
+    assert (third.text, third.details) == (first.text, first.details)
+    assert first.details["cleaned"]
+
+
 async def test_only_what_the_host_has_checked_can_be_given_again(layered: Any) -> None:
     seen: list[Any] = []
 

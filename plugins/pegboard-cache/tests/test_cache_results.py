@@ -225,6 +225,28 @@ async def test_what_is_not_for_others_is_never_cached(
     assert len(runs) == 2
 
 
+@pytest.mark.parametrize("nested", [False, True])
+async def test_what_a_person_was_asked_about_is_asked_again(nested: bool) -> None:
+    questions: list[str] = []
+
+    async def confirm(asked: Any) -> bool:
+        questions.append(asked.question)
+        return True
+
+    @tool(read_only=True, tags=CACHED)
+    async def asks(context: CallContext) -> bool:
+        return await context.confirm("really?")
+
+    @tool(read_only=True, tags=CACHED)
+    async def outer(context: CallContext) -> bool:
+        return bool((await context.call("asks")).data["result"])
+
+    async with hosting(asks, outer) as host:
+        for _ in range(2):
+            assert (await host.session(confirm=confirm).call("outer" if nested else "asks")).ok
+    assert questions == ["really?"] * 2
+
+
 async def test_a_result_that_says_for_how_long_it_is_good_is_not_kept_longer(
     look_up: Any, autojump_clock: MockClock
 ) -> None:

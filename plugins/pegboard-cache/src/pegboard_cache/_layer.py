@@ -128,10 +128,10 @@ def _lasts_s(result: ToolResult, cache_s: float) -> float:
 
 
 def _is_for_others(result: ToolResult, context: CallContext) -> bool:
-    """Whether another call may have the result: it is whole, it came in time, and no secret stands in it or was masked
-    in it."""
+    """Whether another call may have the result: it is whole, it came in time, no person had a part in it, and no secret
+    stands in it or was masked in it."""
     details = result.details or {}
-    if not result.ok or "late" in details or "cut" in details:
+    if not result.ok or context.has_asked or "late" in details or "cut" in details:
         return False
     if secrets := context.secrets_read:
         shown = _to_json(result.to_json())
