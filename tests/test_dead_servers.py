@@ -169,8 +169,8 @@ def through_mcp(
                     sources = raised.value.data.get("details", raised.value.data)["sources"]
                     if all(one["state"] != "starting" for one in sources):
                         return {**raised.value.data, "message": raised.value.message}
-                    # A busy machine imports for longer than a question waits, and the answer says so.
-                    await trio.sleep(0.5)
+                    # A busy machine imports for longer than a question waits, and the answer says so; a list waits.
+                    await connection.request("tools/list", {})
 
     if transport == "stdio":
         return trio.run(partial(call, argv=tuple(program.command("serve"))))

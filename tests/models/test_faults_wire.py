@@ -97,7 +97,7 @@ async def nothing_left():
     await trio.testing.wait_all_tasks_blocked(0.01)
     before, threads, files = tasks(), set(threading.enumerate()), len(os.listdir("/proc/self/fd"))
     yield
-    with trio.move_on_after(2):
+    with trio.move_on_after(30):
         while tasks() - before or len(os.listdir("/proc/self/fd")) > files:
             await trio.sleep(0.005)
     assert not tasks() - before
@@ -247,7 +247,7 @@ async def test_an_error_in_the_middle_of_a_stream_is_the_providers(stage, faulty
         for at in range(1, len(events) - 2):
             broken = [*events[:at], faulty.error_event(provider, f"The model {faulty.KEY} overloaded itself")]
             on.server.answer(faulty.pieces(faulty.sse(broken), hangs=True))
-            with trio.fail_after(5):
+            with trio.fail_after(30):
                 problem = await fails(on.chat(), "server")
             assert "overloaded itself" in problem.message
 
@@ -291,7 +291,7 @@ async def test_a_wait_that_is_too_long_is_told(stage, faulty, fails, provider, s
     async with stage(provider) as on, nothing_left():
         for said in ("7200", "99999999999999999999", "Fri, 31 Dec 2999 23:59:59 GMT"):
             on.server.answer(faulty.plain(429, b"{}", {"retry-after": said, "x-should-retry": "true"}))
-            with trio.fail_after(5):
+            with trio.fail_after(30):
                 problem = await fails(on.chat(stream=stream), "limit", ErrorCode.RATE_LIMITED, status=429)
             assert problem.details["retry_after_s"] >= 7200
             assert len(on.server.sent) == 2
@@ -321,7 +321,7 @@ async def test_a_server_that_says_nothing_is_left_in_time(stage, faulty, sealed,
     async with stage(provider, chat={"timeout_s": 0.3}) as on, nothing_left():
         on.server.answer(*answers)
         chats = [on.chat(stream=stream) for _ in answers]
-        with trio.fail_after(5):
+        with trio.fail_after(30):
             async with trio.open_nursery() as nursery:
                 for chat in chats:
                     nursery.start_soon(ask, chat)
@@ -343,7 +343,7 @@ async def test_a_drip_comes_as_it_comes_and_leaving_it_frees_the_connection(stag
                 if isinstance(event, TextDelta):
                     break
         assert event.text == "abc"
-        with trio.fail_after(2):
+        with trio.fail_after(30):
             while on.server.connections:
                 await trio.sleep(0.005)
         assert [(one.role, one.cut) for one in chat.conversation.messages] == [("user", None), ("assistant", "left")]
@@ -406,7 +406,7 @@ async def test_a_stream_without_end_ends(stage, faulty, fails, heard, provider) 
             iter([*begin, *[b": " + filler + b"\n\n"] * 70]),
         ):
             on.server.answer(faulty.pieces(parts))
-            with trio.fail_after(10):
+            with trio.fail_after(30):
                 problem = await fails(on.chat(), "refused")
             assert "bytes" in problem.message
 
@@ -474,7 +474,7 @@ async def test_a_handshake_that_never_ends_is_left_in_time(stage, faulty, sealed
             await heard(on.chat(), "Hello?")
         sealed(caught.value)
         assert caught.value.code is ErrorCode.TIMEOUT
-        with trio.fail_after(2):
+        with trio.fail_after(30):
             await gone.wait()
             gone = trio.Event()
             with trio.move_on_after(0.1):
@@ -530,7 +530,7 @@ async def test_heads_that_are_no_http_are_told(stage, faulty, heard, sealed, pro
         ):
             chat = on.chat(stream=stream)
             on.server.answer(bare(data))
-            with trio.fail_after(5), pytest.raises(ModelError) as caught:
+            with trio.fail_after(30), pytest.raises(ModelError) as caught:
                 await heard(chat, "Hello?")
             sealed(caught.value)
             assert caught.value.details["provider"] == provider

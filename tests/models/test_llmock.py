@@ -270,14 +270,14 @@ async def test_an_answer_that_hangs_ends_with_the_deadline_of_the_request(
 ) -> None:
     script(llmock, slow, {"type": "reply", "text": "one two three four five six"})
     address = llmock.address + PATHS[provider]
-    with trio.fail_after(5):
+    with trio.fail_after(30):
         async with reach(provider, address, chat={"timeout_s": 0.4}) as reached:
             chat = reached.chat(stream=stream)
             with pytest.raises(ModelError) as caught:
                 await heard(chat, "Hello?")
             assert caught.value.code is ErrorCode.TIMEOUT
             assert caught.value.details["reason"] == "timeout"
-            with trio.fail_after(2):
+            with trio.fail_after(30):
                 while reached.wire.connections:
                     await trio.sleep(0.01)
     assert [message.role for message in chat.conversation.messages if message.cut is None] == ["user"]

@@ -206,7 +206,7 @@ async def test_leaving_early_frees_the_connection_at_once() -> None:
         async with transport.stream(server.url, {}, ACME) as events:
             assert (await anext(events)).data == "1"
             assert server.open == 1
-        with trio.fail_after(10):
+        with trio.fail_after(30):
             await server.freed.wait()
 
 
@@ -217,7 +217,7 @@ async def test_cancelling_frees_the_connection_at_once() -> None:
                 async for _ in events:
                     scope.cancel()
         assert scope.cancelled_caught
-        with trio.fail_after(10):
+        with trio.fail_after(30):
             await server.freed.wait()
 
 
@@ -230,7 +230,7 @@ async def test_cancelling_before_the_answer_began_frees_the_connection_at_once()
         with trio.CancelScope() as scope:
             await transport.post(server.url, {}, ACME)
         assert scope.cancelled_caught
-        with trio.fail_after(10):
+        with trio.fail_after(30):
             await server.freed.wait()
 
 
@@ -244,7 +244,7 @@ async def test_a_failing_consumer_frees_the_connection_and_its_error_passes() ->
 
         with pytest.raises(KeyError, match="mine"):
             await consume()
-        with trio.fail_after(10):
+        with trio.fail_after(30):
             await server.freed.wait()
 
 

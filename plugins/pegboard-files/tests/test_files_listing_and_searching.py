@@ -383,7 +383,7 @@ async def test_ripgrep_never_outlives_its_search(root: Path, ends: str, monkeypa
         async with trio.open_nursery() as nursery:
             nursery.start_soon(search)
             if ends == "cancelled":
-                with trio.fail_after(10):
+                with trio.fail_after(30):
                     while not await started.exists() or not await started.read_text():
                         await trio.lowlevel.checkpoint()
                 nursery.cancel_scope.cancel()
@@ -474,7 +474,7 @@ async def test_a_cancelled_listing_ends_at_once(root: Path, files: Any, monkeypa
             yield from ()
 
     monkeypatch.setattr(_walking, "walk", never_ends)
-    with trio.fail_after(10):
+    with trio.fail_after(30):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(files.call, "list_directory")
             await began.wait()

@@ -31,7 +31,7 @@ async def test_a_wrong_handshake_is_answered_and_its_connection_is_kept_no_longe
             head = b"GET " + path + b" HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
             await stream.send_all(head + said + b"\r\n")
             got = b""
-            with trio.fail_after(10):  # until the server closes it
+            with trio.fail_after(30):  # until the server closes it
                 async for part in stream:
                     got += part
     assert got.startswith((b"HTTP/1.1 4", b"HTTP/1.1 5")), got

@@ -50,7 +50,7 @@ async def refuses(served: Any) -> Any:
 
 async def gone(served: Any) -> bool:
     """Whether nobody listens there any more, soon."""
-    with trio.fail_after(10):
+    with trio.fail_after(30):
         while True:
             try:
                 async with httpx2.AsyncClient() as client:

@@ -299,7 +299,7 @@ async def test_a_call_after_the_host_ended_is_answered(define: Any, server_folde
         session = host.session()
         while source.connection is None:
             await trio.sleep(0.005)
-    with trio.fail_after(5):
+    with trio.fail_after(30):
         result = await session.call("add", {"a": 1, "b": 2})
     assert not result.ok
 
