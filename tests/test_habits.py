@@ -62,6 +62,16 @@ def test_a_workflow_runs_sessions_of_nox_and_reads_alone(workflow: Path) -> None
         assert any("nox -s" in run or run == ".ci/run" for run in runs)
 
 
+def test_ci_runs_each_session_that_must_pass_once() -> None:
+    """It names them, since it runs the tests beside the others."""
+    default = re.search(
+        r"^nox\.options\.sessions = (.+)$", (ROOT / "noxfile.py").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert default
+    run = named_sessions((ROOT / ".ci" / "run").read_text(encoding="utf-8"))
+    assert sorted(run) == sorted(ast.literal_eval(default[1]))
+
+
 def test_every_supported_python_has_a_session_and_a_job() -> None:
     assert {f"pythons-{one}" for one in PYTHONS} <= sessions()
     assert read(ROOT / ".github" / "workflows" / "checks.yml")["jobs"]["pythons"]["strategy"]["matrix"] == {
