@@ -385,9 +385,10 @@ def lines_run() -> Callable[[Callable[[], Any]], int]:
 class Measured:
     """Runs first what coverage measures, and without it what follows.
 
-    The tracer of Python 3.11 sees every line of every library, too, and doubles what a test costs. What draws its
-    arguments, and what concerns the whole system, runs most lines and shows none that a package's own examples do not:
-    the floors are met without.
+    The tracer of Python 3.11 sees every line of every library, too, and doubles what a test costs; what runs the same
+    lines a million times it makes five times as dear. What draws its arguments, what concerns the whole system, and
+    what holds that large work comes to an end (`in_time`) runs most lines and shows none that a package's own examples
+    do not: the floors are met without.
     """
 
     def __init__(self, coverage: Any) -> None:
@@ -412,7 +413,8 @@ class Measured:
     @staticmethod
     def _wants(item: pytest.Item) -> bool:
         of_all = item.path.is_relative_to(item.config.rootpath / "tests")
-        return not of_all and not item.get_closest_marker("hypothesis")
+        is_large = "in_time" in getattr(item, "fixturenames", ())
+        return not of_all and not is_large and not item.get_closest_marker("hypothesis")
 
     def _turn(self, on: bool) -> None:
         (self.coverage.start if on else self.coverage.stop)()
