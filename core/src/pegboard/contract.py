@@ -6,7 +6,7 @@ and runs them on the hot path. Nothing here does anything by itself.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, ItemsView, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
@@ -163,13 +163,17 @@ class Timings(Mapping[str, float]):
     def __getitem__(self, stage: str) -> float:
         return (self._computed or self._compute())[stage]
 
+    def items(self) -> ItemsView[str, float]:
+        """All of them; cheaper than one by one."""
+        return (self._computed or self._compute()).items()
+
     def _compute(self) -> Mapping[str, float]:
         """All of them in one pass from the end, since a stage ends where the next that began does; once, when the call
         has ended."""
-        took, ended = {}, self.ended_at
+        took, ended = dict.fromkeys(self.STAGES, 0.0), self.ended_at
         for stage, attribute in _BEGINNINGS:
-            began = getattr(self, attribute)
-            took[stage] = round((ended - began) * 1e6, 1) if began and ended else 0.0
+            if (began := getattr(self, attribute)) and ended:
+                took[stage] = round((ended - began) * 1e6, 1)
             ended = began or ended
         if self.ended_at:
             self._computed = took

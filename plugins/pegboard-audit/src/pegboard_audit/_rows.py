@@ -62,7 +62,9 @@ def row_of(one: Noted) -> tuple[Any, ...]:
 
 
 def _text(value: Any) -> str | None:
-    return _utf8(value[:MAX_TEXT]) if isinstance(value, str) else None
+    if value is None or not isinstance(value, str):
+        return None
+    return _utf8(value[:MAX_TEXT])
 
 
 def _utf8(text: str | None) -> str | None:
@@ -76,7 +78,7 @@ def _timings(timings: Mapping[str, float]) -> str | None:
     """The stages that took time, as JSON; None where there was no call to measure."""
     if not timings:
         return None
-    parts = [f'"{stage}": {us}' for stage, us in dict(timings).items() if us]  # finite, and `json.dumps` takes longer
+    parts = [f'"{stage}": {us}' for stage, us in timings.items() if us]  # finite, and `json.dumps` takes longer
     return f"{{{', '.join(parts)}}}"
 
 
