@@ -239,6 +239,12 @@ class Outcome(Shown):
         )  # fmt: skip
 
 
+SpanKind = Literal["server", "client", "internal"]
+"""What a span is about: a request that is answered, one that is made, or neither.
+
+.. versionadded:: 0.1
+"""
+
 Observer = Callable[[Outcome], None]
 """Hears every outcome, synchronously, in the task of the call: it must neither wait nor raise. One that raises is
 logged and counted, and the call does not notice.
@@ -247,6 +253,10 @@ An object may also have `begin(call, session, tool, parent_id)`, which hears the
 call is admitted, under the same rules. `tool` is None where there is none of that name, or where its source is only
 starting. What `begin` gives comes back as `Outcome.token`. A context variable that it sets is seen by the handler,
 async or in a thread, and by every call that is made there; the observer resets it when it hears the outcome.
+
+And it may have `span(name, kind, attributes)`, which hears of the other work of a host (`Host.span`): it gives a
+callable that ends it, called once in the same task with the attributes that are known by then, `error.type` where it
+failed.
 
 .. versionadded:: 0.1
 """

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
     from pegboard.config import Config
-    from pegboard.contract import Observer, ToolSource
+    from pegboard.contract import Observer, SpanKind, ToolSource
     from pegboard.registry import Snapshot
     from pegboard.registry.asking import PluginRecord
     from pegboard.session import Confirm, OnProgress, Session
@@ -260,6 +260,25 @@ class Host:
         )  # before the wait too: of a thousand calls that come at once one passes the checkpoint
         await trio.lowlevel.checkpoint()
         self.last_checkpoint = perf_counter()
+
+    def span(
+        self, name: str, kind: SpanKind, attributes: Mapping[str, Any]
+    ) -> contextlib.AbstractContextManager[dict[str, Any]]:
+        """Work of the host beside calls, as observers with a `span` hear it: a request that a server answers, one that
+        is made, a question to a model. Nothing is done where there is none.
+
+        Args:
+            name: what it is, in a few words that repeat.
+            kind: of the span.
+            attributes: what is known of it, by the names of OpenTelemetry's conventions; no content, no secret.
+
+        Returns:
+            A context manager; what the block puts into its dict is added at the end. Whatever leaves the block is told
+            as `error.type`.
+
+        .. versionadded:: 0.1
+        """
+        return self.runtime.span(name, kind, attributes)
 
     def resource(self, kind: type[T]) -> T:
         """The resource of that type.

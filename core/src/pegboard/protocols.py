@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from pegboard.config import Config
-    from pegboard.contract import Dialect, SourceState, SourceStatus, ToolSource
+    from pegboard.contract import Dialect, SourceState, SourceStatus, SpanKind, ToolSource
     from pegboard.errors import ToolError
     from pegboard.pipeline.runtime import Runtime
     from pegboard.registry import Registry
@@ -131,6 +132,10 @@ class Host(Protocol):
 
     async def checkpoint(self) -> None:
         """Pass a trio checkpoint."""
+        ...
+
+    def span(self, name: str, kind: SpanKind, attributes: Mapping[str, Any]) -> AbstractContextManager[dict[str, Any]]:
+        """Work beside calls, as observers hear it."""
         ...
 
     def resource(self, kind: type[T]) -> T:

@@ -301,3 +301,45 @@ async def test_each_is_given_its_own_token_whoever_comes_and_goes_meanwhile(host
             host.add_observer(third)
             free.set()
     assert (first.heard, second.heard, third.heard) == (["first"], ["second"], [])
+
+
+async def test_other_work_is_heard_and_ends_once_whatever_becomes_of_it(host_with: Any, make_plugin: Any) -> None:
+    heard: list[Any] = []
+
+    class Hears:
+        def __call__(self, outcome: Any) -> None: ...
+
+        def span(self, name: str, kind: str, attributes: Any) -> Any:
+            heard.append((name, kind, dict(attributes)))
+            return lambda found: heard.append(dict(found))
+
+    class Fails(Hears):
+        def __init__(self, where: str) -> None:
+            self.where = where
+
+        def span(self, name: str, kind: str, attributes: Any) -> Any:
+            if self.where == "begin":
+                raise ValueError("no")
+
+            def end(found: Any) -> None:
+                raise ValueError("no")
+
+            return end
+
+    host = await host_with(make_plugin("hears", provide_observers=lambda: [Fails("begin"), Fails("end"), Hears()]))
+    with host.span("work", "client", {"a": 1}) as ended:
+        ended["b"] = 2
+    assert heard == [("work", "client", {"a": 1}), {"b": 2}]
+    heard.clear()
+    with pytest.raises(KeyError), host.span("work", "client", {}):
+        raise KeyError("x")
+    assert heard[1] == {"error.type": "KeyError"}
+    assert sum(host.runtime.failed_observers.values()) == 4
+
+
+async def test_where_nobody_hears_other_work_nothing_is_done_for_it(host_with: Any) -> None:
+    host = await host_with()
+    with host.span("work", "client", {"a": 1}) as first, host.span("work", "client", {}) as second:
+        first["b"] = 2
+    assert second == {}
+    assert host.runtime.spans == ()

@@ -5,6 +5,7 @@ It imports no trio: a board that does not run has one too, with nothing in it.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import logging
 import os
@@ -22,7 +23,7 @@ from pegboard.text import counts_in, describe
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 
-    from pegboard.contract import Observer, Outcome
+    from pegboard.contract import Observer, Outcome, SpanKind
     from pegboard.session import Session
     from pegboard.tools import Tool, ToolCall
 
@@ -103,6 +104,8 @@ class Runtime(Shown):
     """Who hears of calls: the plugin, and its observer. `watch` sets them."""
     begins: tuple[tuple[int, Callable[..., Any]], ...] = attrs.field(default=(), init=False)
     """Those of them that hear beginnings: the place of each, and its `begin`."""
+    spans: tuple[tuple[str, Callable[..., Any]], ...] = attrs.field(default=(), init=False)
+    """Those of them that hear of other work: the plugin of each, and its `span`."""
     source_timeouts: dict[str, float] = attrs.field(factory=dict)
     threads: Threads = attrs.field(factory=Threads)
     workers: Callable[[], Awaitable[Any]] = _no_workers
@@ -133,6 +136,35 @@ class Runtime(Shown):
         self.observers = tuple(observers)
         begins = ((place, getattr(observer, "begin", None)) for place, (_, observer) in enumerate(self.observers))
         self.begins = tuple((place, begin) for place, begin in begins if begin is not None)
+        spans = ((plugin, getattr(observer, "span", None)) for plugin, observer in self.observers)
+        self.spans = tuple((plugin, span) for plugin, span in spans if span is not None)
+
+    def span(
+        self, name: str, kind: SpanKind, attributes: Mapping[str, Any]
+    ) -> contextlib.AbstractContextManager[dict[str, Any]]:
+        """`Host.span`."""
+        return self._span(name, kind, attributes) if self.spans else contextlib.nullcontext({})
+
+    @contextlib.contextmanager
+    def _span(self, name: str, kind: SpanKind, attributes: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        ends: list[tuple[str, Callable[..., Any]]] = []
+        found: dict[str, Any] = {}
+        try:
+            for plugin, span in self.spans:
+                try:
+                    ends.append((plugin, span(name, kind, attributes)))
+                except BaseException as problem:  # noqa: BLE001 - logged; what is not the observer's is passed on
+                    self._note_failed(plugin, problem)
+            yield found
+        except BaseException as problem:
+            found.setdefault("error.type", type(problem).__qualname__)
+            raise
+        finally:
+            for plugin, end in reversed(ends):
+                try:
+                    end(found)
+                except BaseException as problem:  # noqa: BLE001 - logged; what is not the observer's is passed on
+                    self._note_failed(plugin, problem)
 
     def add_observer(self, plugin: str, observer: Observer) -> Callable[[], None]:
         """From now on this one hears of calls too; returns what ends that."""

@@ -46,7 +46,6 @@ from pegboard_chat._replies import (
     misspoken,
     never_error,
     refusal_of,
-    reply_of,
     says_something,
     sendable,
     time_error,
@@ -54,6 +53,7 @@ from pegboard_chat._replies import (
     with_advice,
     without_a_cut_call,
 )
+from pegboard_chat._spans import model_told, observed_reply, usage_told
 from pegboard_chat.budget import LAST_S, Budget, Spending, refusal
 from pegboard_chat.contract import ForcedTool, ModelError, ModelRequest, Reply, Stop
 from pegboard_chat.conversation import Conversation, Message, Usage, unique_ids
@@ -71,6 +71,10 @@ if TYPE_CHECKING:
     from pegboard import Content, Host
     from pegboard_chat.contract import Model, ModelExport, ToolChoice
     from pegboard_chat.events import Event
+
+
+AGENT = "pegboard"
+"""What a chat is called where agents are observed."""
 
 
 @attrs.frozen(eq=False)
@@ -307,8 +311,13 @@ class _Question:
     async def run(self) -> None:
         """Ask until it is answered; what goes wrong ends the events."""
         problem: BaseException | None = None
+        told = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": AGENT, **model_told(self.chat.model)}
         try:
-            await self._run_in_time()
+            with self.chat.host.span(f"invoke_agent {AGENT}", "internal", told) as ended:
+                try:
+                    await self._run_in_time()
+                finally:
+                    ended.update(usage_told(self.spending.usage))
         except Exception as raised:  # noqa: BLE001 - it is raised where the events are read
             problem = leaf(raised)
         finally:
@@ -401,14 +410,15 @@ class _Question:
         rest = spending.output_left(chat._price)
         most = _least(request.max_tokens, rest and rest.tokens)
         with spending.asking():
-            reply = await reply_of(chat.model, attrs.evolve(request, max_tokens=most, options=chat._options))
+            asked = attrs.evolve(request, max_tokens=most, options=chat._options)
+            reply = await observed_reply(chat.host, chat.model, asked)
             self._spend(reply.usage)
         return reply
 
     async def _ask(self, request: ModelRequest) -> Reply:
         self._received.clear()
         try:
-            reply = await reply_of(self.chat.model, request, self.events, self._received)
+            reply = await observed_reply(self.chat.host, self.chat.model, request, self.events, self._received)
             self._has_misspoken = False
         except ModelError as problem:
             if self._has_misspoken or (again := misspoken(problem, request, self.chat.model.name)) is None:

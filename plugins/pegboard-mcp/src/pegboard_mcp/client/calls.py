@@ -14,6 +14,7 @@ from pegboard import CallContext, ErrorCode, Retry, ToolError, ToolResult
 from pegboard.text import clean
 from pegboard_mcp.client._errors import LinkError, Lost, RpcError
 from pegboard_mcp.client.lifecycle import NO_RETRY
+from pegboard_mcp.spans import told_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -165,7 +166,7 @@ class Calls:
                 self._catalogue.require_accepted(method, what)
             try:
                 with self._elicitation.calling(asker):
-                    return await connection.request(method, params, on_progress=on_progress)
+                    return await self._sent(connection, method, params, on_progress, asker)
             except Lost as problem:
                 if not problem.written and unsent < UNSENT:
                     unsent += 1
@@ -179,6 +180,30 @@ class Calls:
                     await self._lists.read_again(connection)
                 else:
                     raise self._rpc_error(problem, what) from None
+
+    async def _sent(
+        self,
+        connection: Connection,
+        method: str,
+        params: dict[str, Any],
+        on_progress: Any,
+        asker: CallContext | Session,
+    ) -> dict[str, Any]:
+        """One request, as observers hear it where there are some."""
+        host = (asker.session if isinstance(asker, CallContext) else asker).host
+        if not host.runtime.spans:
+            return await connection.request(method, params, on_progress=on_progress)
+        is_pipe = self.definition.transport == "stdio"
+        name, told = told_of(method, params, connection.version, is_pipe=is_pipe)
+        with host.span(name, "client", told) as ended:
+            try:
+                raw = await connection.request(method, params, on_progress=on_progress)
+            except RpcError as problem:
+                ended["error.type"] = ended["rpc.response.status_code"] = str(problem.code)
+                raise
+            if method == "tools/call" and raw.get("isError") is True:
+                ended["error.type"] = "tool_error"
+            return raw
 
     async def connected(self, lost: Lost | None = None) -> Connection:
         """The open connection, started where there is none.

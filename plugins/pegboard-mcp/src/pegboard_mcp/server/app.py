@@ -53,6 +53,7 @@ from pegboard_mcp.server.elicitation import Exchange, Suspended, current, reques
 from pegboard_mcp.server.logs import LogForwarder
 from pegboard_mcp.server.resources import ServedResources, page_of, prompt_json, resource_json, template_json
 from pegboard_mcp.server.sessions import MAX_SUBSCRIBED, Connected, Sessions
+from pegboard_mcp.spans import told_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -106,19 +107,6 @@ async def _serving(server: BoardServer) -> AsyncIterator[Serving]:
             nursery.cancel_scope.cancel()
 
 
-async def _in_its_trace(ctx: Ctx, call_next: CallNext) -> Any:
-    """Middleware: a request is answered in the trace that it brings, in `_meta` (SEP-414), else in the headers of the
-    HTTP request that carries it. Those of a WebSocket are of the connection, not of its requests."""
-    given = ctx.params.get("_meta") if ctx.params else None
-    found = trace.of_mapping(given) if isinstance(given, dict) else None
-    if found is None and (scope := getattr(ctx.request, "scope", None)) is not None and scope["type"] == "http":
-        found = trace.of_headers(scope["headers"])
-    if found is None:
-        return await call_next(ctx)
-    with trace.following(found):
-        return await call_next(ctx)
-
-
 def _completed(handler: Callable[[Ctx, Any], Awaitable[Any]]) -> Callable[[Ctx, Any], Awaitable[Any]]:
     """From 2026-07-28 on a result says that it is one; the SDK adds that to its models alone."""
 
@@ -166,7 +154,7 @@ class BoardServer(Server[Any]):
         self._aliases: tuple[Any, Mapping[str, str]] = (None, {})
         self._stamp = self.server_info_stamp
         self._ids = itertools.count(1)
-        self.middleware = [_in_its_trace, *([self._through_fast_path] if _sdk.FAST_PATH else [])]
+        self.middleware = [self._in_its_trace, *([self._through_fast_path] if _sdk.FAST_PATH else [])]
         # Registered one by one: the constructor warns of methods that newer protocols dropped.
         handlers: tuple[tuple[str, Any, Any], ...] = (
             ("tools/list", PaginatedRequestParams, self._list_tools),
@@ -236,6 +224,33 @@ class BoardServer(Server[Any]):
             known = (*self.host.board.rejected_tools, *tools)  # a call of what is held back hears why
             self._aliases = (tools, {wire_name(own): own for own in known if wire_name(own) != own})
         return self._aliases[1].get(name, name)
+
+    async def _in_its_trace(self, ctx: Ctx, call_next: CallNext) -> Any:
+        """Middleware: a request is answered in the trace that it brings, in `_meta` (SEP-414), else in the headers of
+        the HTTP request that carries it. Those of a WebSocket are of the connection, not of its requests."""
+        given = ctx.params.get("_meta") if ctx.params else None
+        found = trace.of_mapping(given) if isinstance(given, dict) else None
+        if found is None and (scope := getattr(ctx.request, "scope", None)) is not None and scope["type"] == "http":
+            found = trace.of_headers(scope["headers"])
+        if found is None and not self.host.runtime.spans:
+            return await call_next(ctx)
+        with trace.following(found):
+            return await (self._as_span(ctx, call_next) if self.host.runtime.spans else call_next(ctx))
+
+    async def _as_span(self, ctx: Ctx, call_next: CallNext) -> Any:
+        """A message as observers hear it, in the place of the SDK's own middleware."""
+        name, told = told_of(ctx.method, ctx.params, ctx.protocol_version, is_pipe=ctx.request is None)
+        if ctx.request_id is not None:
+            told["jsonrpc.request.id"] = str(ctx.request_id)
+        with self.host.span(name, "server", told) as ended:
+            try:
+                answer = await call_next(ctx)
+            except MCPError as error:
+                ended["error.type"] = ended["rpc.response.status_code"] = str(error.error.code)
+                raise
+            if ctx.method == "tools/call" and isinstance(answer, dict) and answer.get("isError") is True:
+                ended["error.type"] = "tool_error"
+            return answer
 
     async def _through_fast_path(self, ctx: Ctx, call_next: CallNext) -> Any:
         if ctx.method != "tools/call" or ctx.request_id is None:
