@@ -172,6 +172,7 @@ JUDGED: Mapping[str, Mapping[str, str]] = {
         "local_ports": ALWAYS,
         "servers": ALWAYS,
     },
+    "plugins.otel": {"content": ALWAYS, "metrics": PREFERENCE},
     "plugins.tasks": {"url": ALWAYS, "ambiguous": PREFERENCE, "wait_s": RAISE},
     "tools.execute_command": {
         "allowed_commands": ADD,

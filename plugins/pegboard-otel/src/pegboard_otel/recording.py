@@ -1,0 +1,290 @@
+"""What is observed, as spans and histograms, by the semantic conventions of GenAI and MCP (status Development).
+
+    execute_tool NAME      INTERNAL   a call of a tool; nested calls lie below
+    METHOD TARGET          SERVER     a request that the board answers as an MCP server
+    METHOD TARGET          CLIENT     a request to an MCP server; of `tools/call` the call's own span is told of it
+    chat MODEL             CLIENT     a request to a model's provider
+    invoke_agent NAME      INTERNAL   a question, with all its rounds
+
+A span is current while its work runs, for OpenTelemetry and in `pegboard.trace.carrier`: so spans that a tool opens lie
+below it, and every way out names it as the parent. The names are written out here: the constants of the conventions
+live in a module that OpenTelemetry keeps private.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from contextvars import ContextVar
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from opentelemetry.baggage.propagation import W3CBaggagePropagator
+from opentelemetry.context import attach, detach, get_current
+from opentelemetry.trace import Link, SpanKind, Status, StatusCode, get_current_span, set_span_in_context
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+from pegboard import Stage
+from pegboard.trace import carrier
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from opentelemetry.context import Context
+    from opentelemetry.metrics import Histogram, Meter
+    from opentelemetry.trace import Span, Tracer
+
+    from pegboard import Outcome, Session, Tool, ToolCall
+
+MAX_NAME = 64
+"""Of a name that no tool has, in characters: callers make them up."""
+MAX_TOOLS = 10_000
+MAX_CONTENT = 10_000
+"""Of arguments and of a result, in characters of their JSON."""
+OTHER = "_OTHER"
+"""Stands for what nobody can count, as the conventions have it."""
+
+_KINDS = {"server": SpanKind.SERVER, "client": SpanKind.CLIENT, "internal": SpanKind.INTERNAL}
+_SECONDS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92)
+_MCP_SECONDS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300)
+_TOKENS = (1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864)
+_INSTRUMENTS: dict[str, tuple[str, tuple[float, ...]]] = {
+    "gen_ai.execute_tool.duration": ("s", _SECONDS),
+    "gen_ai.invoke_agent.duration": ("s", _SECONDS),
+    "gen_ai.client.operation.duration": ("s", _SECONDS),
+    "gen_ai.client.token.usage": ("{token}", _TOKENS),
+    "mcp.client.operation.duration": ("s", _MCP_SECONDS),
+    "mcp.server.operation.duration": ("s", _MCP_SECONDS),
+}
+_COUNTED = (
+    "gen_ai.operation.name", "gen_ai.provider.name", "gen_ai.request.model", "gen_ai.agent.name", "gen_ai.tool.name",
+    "mcp.method.name", "mcp.protocol.version", "network.transport", "rpc.response.status_code", "error.type",
+)  # fmt: skip
+"""Attributes by which is counted: few values each."""
+
+_current: ContextVar[_Open | None] = ContextVar("pegboard_otel.current", default=None)
+"""Our span that is current. What is in the carrier and not of it came from outside, later."""
+
+_TRACE, _BAGGAGE = TraceContextTextMapPropagator(), W3CBaggagePropagator()
+
+
+class _Open:
+    """A span that is current, and what was before."""
+
+    __slots__ = ("_before", "_carried", "_context", "is_call", "span", "trace")
+
+    def __init__(self, span: Span, context: Context | None, *, is_call: bool) -> None:
+        self.span, self.is_call = span, is_call
+        self._context = attach(set_span_in_context(span, context))
+        self.trace = _carried(span)
+        self._carried = None if self.trace is None else carrier.set(self.trace)
+        self._before = _current.set(self)
+
+    def leave(self) -> None:
+        """It is current no more."""
+        _current.reset(self._before)
+        if self._carried is not None:
+            carrier.reset(self._carried)
+        detach(self._context)
+
+
+def _carried(span: Span) -> Mapping[str, str] | None:
+    """The span as W3C has it, with the baggage of what it lies below; None: nobody makes spans, and what came in goes
+    on as it is."""
+    known = span.get_span_context()
+    if not known.is_valid:
+        return None
+    trace = {"traceparent": f"00-{known.trace_id:032x}-{known.span_id:016x}-{int(known.trace_flags):02x}"}
+    if known.trace_state:
+        trace["tracestate"] = known.trace_state.to_header()
+    before = carrier.get()
+    return {**trace, "baggage": before["baggage"]} if before is not None and "baggage" in before else trace
+
+
+class Recorder:
+    """Hears calls, and the other work of a host.
+
+    Args:
+        tracer: who makes spans.
+        meter: who counts; None: nobody.
+        content: whether spans hold arguments and results.
+    """
+
+    def __init__(self, tracer: Tracer, meter: Meter | None, *, content: bool) -> None:
+        self._tracer = tracer
+        self._content = content
+        self._histograms: dict[str, Histogram] = {}
+        if meter is not None:
+            for name, (unit, bounds) in _INSTRUMENTS.items():
+                self._histograms[name] = meter.create_histogram(
+                    name, unit, explicit_bucket_boundaries_advisory=list(bounds)
+                )
+        self._tools: dict[str, tuple[Tool, str, dict[str, Any]]] = {}
+
+    # -- calls
+
+    def begin(self, call: ToolCall, session: Session, tool: Tool | None, parent_id: str | None) -> _Open:
+        """Open the span of a call, before the call is admitted."""
+        name, attributes = self._told_of(call, tool)
+        context, links = _parent()
+        told = {**attributes, "gen_ai.tool.call.id": str(call.id)}
+        return _Open(self._tracer.start_span(name, context, SpanKind.INTERNAL, told, links), context, is_call=True)
+
+    def _told_of(self, call: ToolCall, tool: Tool | None) -> tuple[str, dict[str, Any]]:
+        """The name of the span, and the attributes that are alike for all calls of a tool."""
+        if tool is None:
+            asked: Any = call.name  # a model may ask for anything
+            name = asked[:MAX_NAME] if isinstance(asked, str) else OTHER
+            return f"execute_tool {name}", {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name}
+        known = self._tools.get(tool.name)
+        if known is None or known[0] is not tool:
+            if len(self._tools) >= MAX_TOOLS:
+                self._tools.clear()
+            known = self._tools[tool.name] = (tool, f"execute_tool {tool.name}", _attributes_of(tool))
+        return known[1], known[2]
+
+    def __call__(self, outcome: Outcome) -> None:
+        """End the span of a call with what became of it."""
+        opened: _Open | None = outcome.token
+        if opened is None:  # no call at all: a line of `batch` that cannot be read
+            return
+        opened.leave()
+        span, tool, result = opened.span, outcome.tool, outcome.result
+        error = "cancelled" if result is None else None if result.error is None else result.error.code.value
+        if span.is_recording():
+            self._note_events(span, outcome)
+            if self._content:
+                span.set_attributes(_content_of(outcome))
+            if error is not None:
+                span.set_attribute("error.type", error)
+                span.set_status(Status(StatusCode.ERROR))
+        span.end()
+        if self._histograms:
+            counted = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": tool.name if tool else OTHER}
+            if error is not None:
+                counted["error.type"] = error
+            self._histograms["gen_ai.execute_tool.duration"].record(outcome.duration_ms / 1000, counted)
+
+    def _note_events(self, span: Span, outcome: Outcome) -> None:
+        """Who was asked to approve, and which guards did more than let the call pass; never what about."""
+        for verdict in outcome.verdicts:
+            if verdict.verdict == "passed" and verdict.stage is not Stage.APPROVE:
+                continue
+            span.add_event(
+                "pegboard.guard",
+                {
+                    "pegboard.guard.name": verdict.guard,
+                    "pegboard.guard.stage": verdict.stage.value,
+                    "pegboard.guard.verdict": verdict.verdict,
+                    "pegboard.guard.duration_us": verdict.duration_us,
+                },
+            )
+
+    # -- other work
+
+    def span(self, name: str, kind: str, attributes: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], None]:
+        """Open a span around other work of the host; what is given ends it."""
+        current = _current.get()
+        if kind == "client" and current is not None and current.is_call and _is_tools_call(attributes):
+            return self._added_to(current.span, kind, attributes)
+        context, links = _parent()
+        started = perf_counter()
+        opened = _Open(
+            self._tracer.start_span(name, context, _KINDS[kind], dict(attributes), links), context, is_call=False
+        )
+
+        def end(found: Mapping[str, Any]) -> None:
+            opened.leave()
+            _finish(opened.span, found)
+            opened.span.end()
+            self._count(kind, {**attributes, **found}, perf_counter() - started)
+
+        return end
+
+    def _added_to(self, call: Span, kind: str, attributes: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], None]:
+        """The call has a span already, and the conventions want no second one: its attributes are added to it."""
+        call.set_attributes(dict(attributes))
+        started = perf_counter()
+
+        def end(found: Mapping[str, Any]) -> None:
+            call.set_attributes({key: value for key, value in found.items() if key != "error.type"})
+            self._count(kind, {**attributes, **found}, perf_counter() - started)
+
+        return end
+
+    def _count(self, kind: str, told: Mapping[str, Any], seconds: float) -> None:
+        if not self._histograms:
+            return
+        counted = {key: told[key] for key in _COUNTED if key in told}
+        if "mcp.method.name" in told:
+            if "gen_ai.tool.name" in counted and counted["gen_ai.tool.name"] not in self._tools and kind == "server":
+                counted["gen_ai.tool.name"] = OTHER
+            self._histograms[f"mcp.{kind}.operation.duration"].record(seconds, counted)
+        elif told.get("gen_ai.operation.name") == "invoke_agent":
+            self._histograms["gen_ai.invoke_agent.duration"].record(seconds, counted)
+        else:
+            self._histograms["gen_ai.client.operation.duration"].record(seconds, counted)
+            for kind_of_token in ("input", "output"):
+                tokens = told.get(f"gen_ai.usage.{kind_of_token}_tokens")
+                if tokens is not None:
+                    self._histograms["gen_ai.client.token.usage"].record(
+                        tokens, {**counted, "gen_ai.token.type": kind_of_token}
+                    )
+
+
+def _parent() -> tuple[Context | None, list[Link] | None]:
+    """What a new span lies below, and what it is linked to: the trace that a request brought, else what is current.
+
+    A span of another trace that is current, as that of an HTTP framework around an MCP request, becomes a link (the MCP
+    conventions).
+    """
+    came, ours = carrier.get(), _current.get()
+    if came is None or (ours is not None and came is ours.trace):
+        return None, None
+    context = _BAGGAGE.extract(came, _TRACE.extract(came, get_current()))
+    here = get_current_span().get_span_context()
+    there = get_current_span(context).get_span_context()
+    if here.is_valid and (here.trace_id == there.trace_id):
+        return None, None
+    return context, [Link(here)] if here.is_valid else None
+
+
+def _is_tools_call(attributes: Mapping[str, Any]) -> bool:
+    return attributes.get("mcp.method.name") == "tools/call"
+
+
+def _finish(span: Span, found: Mapping[str, Any]) -> None:
+    if found and span.is_recording():
+        span.set_attributes(dict(found))
+        if "error.type" in found:
+            span.set_status(Status(StatusCode.ERROR))
+
+
+def _attributes_of(tool: Tool) -> dict[str, Any]:
+    told = {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": tool.name,
+        "gen_ai.tool.type": "extension" if tool.origin.source else "function",
+    }
+    return {**told, "gen_ai.tool.description": tool.description} if tool.description else told
+
+
+def _content_of(outcome: Outcome) -> dict[str, str]:
+    """Arguments and result as JSON. Secrets are masked as in the audit: those that the tool declares, in its arguments;
+    a result has none."""
+    secrets = [os.environ.get(name, "") for name in (outcome.tool.secrets if outcome.tool else ())]
+    told = {"gen_ai.tool.call.arguments": _json(outcome.call.arguments, secrets)}
+    if outcome.result is not None:
+        told["gen_ai.tool.call.result"] = _json(outcome.result.to_json(), secrets)
+    return told
+
+
+def _json(value: Any, secrets: list[str]) -> str:
+    try:
+        text = json.dumps(value, ensure_ascii=False, default=str)
+    except (TypeError, ValueError, RecursionError):  # nothing that JSON brought
+        return f"what is not JSON, of the type {type(value).__name__}"
+    for secret in sorted(filter(None, secrets), key=len, reverse=True):
+        for form in (secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]):
+            text = text.replace(form, "***")
+    return text if len(text) <= MAX_CONTENT else text[:MAX_CONTENT] + "..."

@@ -1,0 +1,109 @@
+"""Where what is recorded goes: by the variables of OpenTelemetry, within bounds, and nowhere unasked."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from opentelemetry import trace as trace_api
+
+from pegboard import ConfigError, load_board, open_host, tool
+from pegboard_otel import exporting, plugin
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ASKED = "OTEL_EXPORTER_OTLP_ENDPOINT"
+
+
+@pytest.fixture(autouse=True)
+def no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    import os
+
+    for name in [name for name in os.environ if name.startswith("OTEL_")]:
+        monkeypatch.delenv(name)
+
+
+@tool(run="inplace")
+def add(a: float, b: float) -> float:
+    """Add."""
+    return a + b
+
+
+def test_a_board_that_lists_imports_nothing_of_it() -> None:
+    code = (
+        "import sys, pegboard, pegboard_otel.plugin\n"
+        "pegboard.load_board({}, [pegboard_otel.plugin]).tools\n"
+        "assert not [one for one in sys.modules if one.startswith('opentelemetry')]"
+    )
+    subprocess.run([sys.executable, "-I", "-c", code], check=True)
+
+
+async def test_nothing_is_recorded_where_no_variable_says_where_to() -> None:
+    async with open_host(plugins=[plugin]) as host:
+        assert not host.runtime.observers
+        assert not host.runtime.spans
+
+
+@pytest.mark.parametrize("variable", [ASKED, "OTEL_TRACES_EXPORTER", "OTEL_METRICS_EXPORTER"])
+async def test_what_is_asked_for_is_recorded(monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
+    monkeypatch.setenv(variable, "http://127.0.0.1:1" if variable == ASKED else "none")
+    monkeypatch.setattr(exporting, "_processors", list)
+    monkeypatch.setattr(exporting, "_readers", list)
+    async with open_host(plugins=[plugin]) as host:
+        assert len(host.runtime.observers) == 1
+        host.add(add)
+        assert (await host.session().call("add", {"a": 1, "b": 2})).data == {"result": 3}
+        monkeypatch.setenv("OTEL_SDK_DISABLED", "true")
+    async with open_host(plugins=[plugin]) as host:
+        assert not host.runtime.observers
+
+
+async def test_an_exporter_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OTEL_TRACES_EXPORTER", "nonsense")
+    with pytest.raises(ConfigError, match="OTEL_TRACES_EXPORTER: the exporter 'nonsense' is not installed"):
+        async with exporting.open_recorder(metrics=False):
+            pass
+
+
+async def test_what_does_not_end_is_left_behind(autojump_clock: Any) -> None:
+    """A flush that hangs holds the end of a host for 3 s, by the loop's clock, and no longer."""
+    import trio
+
+    go, began = threading.Event(), trio.current_time()
+    await exporting._end([go.wait, lambda: None])  # type: ignore[list-item]
+    assert trio.current_time() - began == exporting.FLUSH_S
+    go.set()
+
+
+async def test_what_an_exporter_raises_at_the_end_harms_nobody() -> None:
+    def broken() -> None:
+        raise OSError("gone")
+
+    await exporting._end([broken])
+
+
+async def test_spans_of_libraries_go_to_the_host_that_runs(observed: Callable[..., Any]) -> None:
+    seen = await observed(add)
+    with trace_api.get_tracer("a library").start_as_current_span("of a library"):
+        await seen.host.session().call("add", {"a": 1, "b": 2})
+    assert seen.parent_of("execute_tool add") == "of a library"
+
+
+def test_doctor_says_what_is_observed_and_no_credential(monkeypatch: pytest.MonkeyPatch) -> None:
+    def told() -> str:
+        (one,) = [one for one in load_board({}, [plugin]).findings() if one.where == "plugin otel"]
+        assert one.severity == "note"
+        return f"{one.what}: {one.why}"
+
+    assert told() == "nothing is observed: no variable says where to"
+    monkeypatch.setenv(ASKED, "https://ada:s3cret@collector.example:4318/path?key=s3cret")
+    assert told() == (
+        "calls, MCP and chats are observed: spans and metrics, without arguments and results, go to "
+        "https://collector.example:4318"
+    )
+    monkeypatch.setenv("OTEL_SDK_DISABLED", "TRUE")
+    assert told() == "nothing is observed: OTEL_SDK_DISABLED is true"
