@@ -85,6 +85,12 @@ class _Plan:
         most = MAX_IN_LOOP[binding.get("output", {}).get("parser", "auto")]
         return cls(binding, server, template, reading, override, most, trio.CapacityLimiter(2))
 
+    def _told(self) -> dict[str, Any]:
+        """What observers hear of a request: to whom it goes, and nothing of what is asked."""
+        base = self.template.base
+        told = {"http.request.method": self.binding["method"], "server.address": base.host}
+        return told if base.port is None else {**told, "server.port": base.port}
+
     async def call(self, context: CallContext, client: Any, arguments: Mapping[str, Any]) -> Any:
         from pegboard_manifest.bindings.http.auth import NONE, credentials_of
         from pegboard_manifest.bindings.http.client import RETRIES, Exchange
@@ -95,19 +101,22 @@ class _Plan:
             credentials = credentials_of(server, self.template.base, os.environ)
             context.hide(*credentials.secrets)
             reading = attrs.evolve(reading, secrets=credentials.secrets, derived=credentials.derived)
-        received = await client.send(
-            Exchange(
-                request=request,
-                base=self.template.base,
-                credentials=credentials,
-                reading=reading,
-                statuses=self.binding.get("statuses"),
-                max_bytes=self.binding.get("output", {}).get("max_bytes", MAX_BYTES),
-                tries=server.get("retries", RETRIES) + 1 if reading.is_idempotent else 1,
-                follows=server.get("redirects") == "same-origin",
-                deadline=context.deadline,
-            )
+        exchange = Exchange(
+            request=request,
+            base=self.template.base,
+            credentials=credentials,
+            reading=reading,
+            statuses=self.binding.get("statuses"),
+            max_bytes=self.binding.get("output", {}).get("max_bytes", MAX_BYTES),
+            tries=server.get("retries", RETRIES) + 1 if reading.is_idempotent else 1,
+            follows=server.get("redirects") == "same-origin",
+            deadline=context.deadline,
         )
+        with context.session.host.span(request.method, "client", self._told()) as ended:
+            received = await client.send(exchange)
+            ended["http.response.status_code"] = received.status
+            if received.status >= 400:
+                ended["error.type"] = str(received.status)
         uri = request.url.partition("?")[0]
         read = partial(read_answer, self.binding, received.status, received.headers, received.body, reading, uri)
         if len(received.body) > self.most_in_loop:
