@@ -25,6 +25,7 @@ WAY = [
     ("execute_tool far_get_weather", "invoke_agent pegboard"),
     ("tools/call get_weather", "execute_tool far_get_weather"),
     ("execute_tool get_weather", "tools/call get_weather"),
+    ("GET", "execute_tool get_weather"),
 ]
 """The spans of the way, each with the one that it lies below; the last is the parent of the HTTP request."""
 
@@ -77,6 +78,7 @@ def test_a_call_is_answered_where_the_collector_is_gone(tmp_path: Path, receiver
     assert "Traceback" not in done.stderr
     assert "4318" not in done.stderr
     assert "encountered while exporting" not in done.stderr
+    assert "spans were not sent within 3 s" in done.stderr
 
 
 def test_a_real_collector_has_the_same_trace(tmp_path: Path, receiver: Any, peers: Any, thorough: bool) -> None:

@@ -69,13 +69,14 @@ async def test_an_exporter_that_is_not_there_is_named(monkeypatch: pytest.Monkey
             pass
 
 
-async def test_what_does_not_end_is_left_behind(autojump_clock: Any) -> None:
+async def test_what_does_not_end_is_left_behind_and_told(autojump_clock: Any, caplog: pytest.LogCaptureFixture) -> None:
     """A flush that hangs holds the end of a host for 3 s, by the loop's clock, and no longer."""
     import trio
 
     go, began = threading.Event(), trio.current_time()
     await exporting._end([go.wait, lambda: None])  # type: ignore[list-item]
     assert trio.current_time() - began == exporting.FLUSH_S
+    assert "spans were not sent within 3 s" in caplog.text
     go.set()
 
 
@@ -105,5 +106,7 @@ def test_doctor_says_what_is_observed_and_no_credential(monkeypatch: pytest.Monk
         "calls, MCP and chats are observed: spans and metrics, without arguments and results, go to "
         "https://collector.example:4318"
     )
+    monkeypatch.setenv(ASKED, "nonsense")
+    assert told().endswith("an address that cannot be read; look at OTEL_EXPORTER_OTLP_ENDPOINT")
     monkeypatch.setenv("OTEL_SDK_DISABLED", "TRUE")
     assert told() == "nothing is observed: OTEL_SDK_DISABLED is true"

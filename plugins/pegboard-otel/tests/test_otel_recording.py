@@ -205,6 +205,8 @@ async def test_durations_and_tokens_are_counted_by_few_values(observed: Callable
     assert {one["gen_ai.tool.name"] for one in counted} == {"inner", OTHER}
     with seen.host.span("chat m", "client", {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m"}) as ended:
         ended |= {"gen_ai.usage.input_tokens": 5, "gen_ai.usage.output_tokens": 7}
+    with seen.host.span("GET", "client", {"http.request.method": "GET"}):
+        pass
     for kind in ("server", "client"):
         with seen.host.span("tools/list", kind, {"mcp.method.name": "tools/list"}):
             pass

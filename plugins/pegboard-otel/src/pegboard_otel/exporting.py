@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import logging
 import os
 import sys
 from importlib.metadata import entry_points
@@ -28,10 +29,12 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExport
 
 from pegboard import ConfigError, __version__
 from pegboard_otel.recording import Recorder
-from pegboard_otel.variables import is_asked_for
+from pegboard_otel.variables import destination, is_asked_for
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
+
+notice = logging.getLogger("pegboard.notice")  # what a person reads without looking for it
 
 FLUSH_S = 3.0
 """How long the end of a host waits for what is still to be sent, in seconds."""
@@ -79,10 +82,12 @@ async def _end(ends: list[Callable[[], None]]) -> None:
         with contextlib.suppress(Exception):  # whatever an exporter raises, the host ends
             await trio.to_thread.run_sync(one, abandon_on_cancel=True)
 
-    with trio.move_on_after(FLUSH_S, shield=True):
+    with trio.move_on_after(FLUSH_S, shield=True) as scope:
         async with trio.open_nursery() as nursery:
             for one in ends:
                 nursery.start_soon(end, one)
+    if scope.cancelled_caught:
+        notice.warning("spans were not sent within %g s, to %s; calls are not affected", FLUSH_S, destination())
 
 
 # -- exporters

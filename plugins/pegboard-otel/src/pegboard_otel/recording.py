@@ -4,6 +4,7 @@
     METHOD TARGET          SERVER     a request that the board answers as an MCP server
     METHOD TARGET          CLIENT     a request to an MCP server; of `tools/call` the call's own span is told of it
     chat MODEL             CLIENT     a request to a model's provider
+    GET, POST, ...         CLIENT     a request of a manifest's HTTP tool
     invoke_agent NAME      INTERNAL   a question, with all its rounds
 
 A span is current while its work runs, for OpenTelemetry and in `pegboard.trace.carrier`: so spans that a tool opens lie
@@ -47,17 +48,20 @@ OTHER = "_OTHER"
 _KINDS = {"server": SpanKind.SERVER, "client": SpanKind.CLIENT, "internal": SpanKind.INTERNAL}
 _SECONDS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92)
 _MCP_SECONDS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300)
+_HTTP_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10)
 _TOKENS = (1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864)
 _INSTRUMENTS: dict[str, tuple[str, tuple[float, ...]]] = {
     "gen_ai.execute_tool.duration": ("s", _SECONDS),
     "gen_ai.invoke_agent.duration": ("s", _SECONDS),
     "gen_ai.client.operation.duration": ("s", _SECONDS),
     "gen_ai.client.token.usage": ("{token}", _TOKENS),
+    "http.client.request.duration": ("s", _HTTP_SECONDS),
     "mcp.client.operation.duration": ("s", _MCP_SECONDS),
     "mcp.server.operation.duration": ("s", _MCP_SECONDS),
 }
 _COUNTED = (
     "gen_ai.operation.name", "gen_ai.provider.name", "gen_ai.request.model", "gen_ai.agent.name", "gen_ai.tool.name",
+    "http.request.method", "http.response.status_code", "server.address", "server.port",
     "mcp.method.name", "mcp.protocol.version", "network.transport", "rpc.response.status_code", "error.type",
 )  # fmt: skip
 """Attributes by which is counted: few values each."""
@@ -220,6 +224,8 @@ class Recorder:
             if "gen_ai.tool.name" in counted and counted["gen_ai.tool.name"] not in self._tools and kind == "server":
                 counted["gen_ai.tool.name"] = OTHER
             self._histograms[f"mcp.{kind}.operation.duration"].record(seconds, counted)
+        elif "http.request.method" in told:
+            self._histograms["http.client.request.duration"].record(seconds, counted)
         elif told.get("gen_ai.operation.name") == "invoke_agent":
             self._histograms["gen_ai.invoke_agent.duration"].record(seconds, counted)
         else:

@@ -44,6 +44,8 @@ def destination() -> str:
     try:
         there = urlsplit(url or "http://localhost:4318")
         port = f":{there.port}" if there.port else ""
+        if there.scheme not in ("http", "https") or not there.hostname:
+            raise ValueError
     except ValueError:
         return "an address that cannot be read; look at OTEL_EXPORTER_OTLP_ENDPOINT"
     return f"{there.scheme}://{there.hostname}{port}"
