@@ -27,7 +27,7 @@ TESTS = (
     *("asteval", "coverage[toml]", "hypothesis", "markdown-it-py", "mpmath", "pytest", "pytest-trio", "pytest-xdist"),
     "simpleeval",
 )
-TESTS_OF = {"pegboard-http": ["httpx2"], "pegboard-inspect": ["httpx2", "playwright"]}
+TESTS_OF = {"pegboard-http": ["httpx2"], "pegboard-inspect": ["axe-playwright-python", "httpx2", "playwright"]}
 """What the tests of one package need beside that."""
 ORACLES = ("anthropic", "cohere", "google-genai", "openai")
 """The providers' own libraries: their types judge what the bridges send. No package needs them."""

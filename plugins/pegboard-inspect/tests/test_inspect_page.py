@@ -330,7 +330,6 @@ def test_a_form_gives_every_kind_of_value(look: Looking) -> None:
     field(page, "x").fill("1.5")
     field(page, "y").fill("-2")
     field(page, "shape").select_option(label="Square")
-    field(page, "kind").select_option(label="square")
     field(page, "side").fill("4")
     field(page, "odd key").fill("odd")
     field(page, "__proto__").fill("safe")
@@ -519,6 +518,43 @@ def test_the_page_is_used_by_keys_alone(look: Looking) -> None:
     page.keyboard.type("3")
     page.keyboard.press("Control+Enter")
     page.wait_for_selector(".answer .status")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_on_any_page(browser: Any, served: Served, scheme: str) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
+    looking = Looking(browser, served.address(), color_scheme=scheme, bypass_csp=True)  # axe brings a script of its own
+    found = []
+
+    def look(where: str) -> None:
+        found.extend((where, one["id"], one["help"]) for one in axe.Axe().run(looking.page).response["violations"])
+
+    look("tools")
+    page = looking.show("calls", ".calls")
+    look("calls, none")
+    looking.tool("order")
+    page.get_by_role("button", name="Add to items").click()
+    looking.call()
+    look("a tool, with faults")
+    looking.tool("outer")
+    looking.call()
+    looking.show("calls", ".call summary")
+    page.locator(".call summary").first.click()
+    page.wait_for_selector(".detail")
+    look("calls")
+    looking.tool("launch")
+    field(page, "target").fill("x")
+    page.get_by_role("button", name="Call", exact=True).click()
+    page.get_by_role("dialog").wait_for()
+    look("a dialog")
+    page.get_by_role("button", name="No", exact=True).click()
+    page.wait_for_selector(".answer .status.bad")
+    looking.show("sources", ".page-sources h1")
+    look("sources")
+    looking.show("health", ".page-health .status")
+    look("health")
+    looking.context.close()
+    assert found == []
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(360, "light"), (640, "dark"), (1200, "dark")])

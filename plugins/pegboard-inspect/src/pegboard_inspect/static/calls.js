@@ -75,16 +75,16 @@ function detail(row) {
   return h("div", { class: "detail" },
     row.message && text(row.message, "p", { class: "message" }),
     h("div", { class: "columns" },
-      h("div", {}, h("h3", {}, "Arguments"), tree(row.arguments ?? null, { open: 2 }), row.tool && typeof row.arguments === "object" && h("p", {}, h("a", { href: again }, "Call again with changes"))),
-      h("div", {}, h("h3", {}, "Result"), row.text ? text(row.text, "pre", { class: "text", tabindex: 0 }) : h("p", { class: "quiet" }, "nothing is shown"))),
-    h("h3", {}, "Stages"),
+      h("div", {}, h("h2", {}, "Arguments"), tree(row.arguments ?? null, { open: 2 }), row.tool && typeof row.arguments === "object" && h("p", {}, h("a", { href: again }, "Call again with changes"))),
+      h("div", {}, h("h2", {}, "Result"), row.text ? text(row.text, "pre", { class: "text", tabindex: 0 }) : h("p", { class: "quiet" }, "nothing is shown"))),
+    h("h2", {}, "Stages"),
     h("ul", { class: "stages" }, STAGES.filter((stage) => row.timings[stage]).map((stage) => h("li", {}, h("span", { class: `swatch stage-${stage}` }), `${stage} ${ms(row.timings[stage] / 1000)}`))),
-    row.guards.length ? [h("h3", {}, "Guards"), h("ul", {}, row.guards.map((one) => h("li", {}, text(one.guard, "b"), ` at ${one.stage}: ${one.verdict} in ${ms(one.us / 1000)}`)))] : null,
+    row.guards.length ? [h("h2", {}, "Guards"), h("ul", {}, row.guards.map((one) => h("li", {}, text(one.guard, "b"), ` at ${one.stage}: ${one.verdict} in ${ms(one.us / 1000)}`)))] : null,
     h("p", { class: "quiet" }, text(row.request_id, "code"), ` on ${row.channel}`, row.parent_id && [", called by ", text(row.parent_id, "code")]));
 }
 
 export async function show(root) {
-  const body = h("div", { class: "calls", role: "list", "aria-label": "Calls, the newest first" });
+  const body = h("ul", { class: "calls", "aria-label": "Calls, the newest first" });
   const head = h("div", { class: "counts" });
   const note = h("p", { class: "count", role: "status" });
   const filter = (key, label) => h("input", { type: "search", "aria-label": label, placeholder: label, value: state.filters[key], oninput: (event) => { state.filters[key] = event.target.value.toLowerCase(); draw(); } });
@@ -100,13 +100,14 @@ export async function show(root) {
     const known = made.get(row);
     if (known && known.longest === longest && known.depth === depth) return known.element;
     const key = row.request_id + row.started_at;
-    const details = h("details", { role: "listitem", class: `call ${row.status}`, open: state.open.has(key) },
+    const details = h("details", { class: `call ${row.status}`, open: state.open.has(key) },
       h("summary", {}, h("span", { class: "when" }, time(row.started_at)), h("span", { class: `depth-${Math.min(depth, 4)} tool` }, depth ? "↳ " : "", text(row.tool ?? "not a call")), h("span", { class: `outcome ${row.status}` }, code(row)), waterfall(row, longest), h("span", { class: "took" }, ms(row.duration_ms)), text(row.user_id ?? "nobody", "span", { class: "quiet user" })));
     const openIt = () => details.open && details.childElementCount < 2 && details.append(detail(row));
     details.addEventListener("toggle", () => { details.open ? state.open.add(key) : state.open.delete(key); openIt(); });
     openIt();
-    made.set(row, { element: details, longest, depth });
-    return details;
+    const element = h("li", {}, details);
+    made.set(row, { element, longest, depth });
+    return element;
   }
 
   function draw() {
@@ -121,8 +122,8 @@ export async function show(root) {
       for (const one of (below.get(row.request_id) ?? []).toReversed()) put(one, depth + 1, longest);
     };
     for (const row of rows) if (!row.parent_id || !ids.has(row.parent_id)) put(row, 0, totalOf(row));
-    const running = state.running.filter((row) => fits({ ...row, status: state.filters.status })).map((row) => h("div", { role: "listitem", class: "call under-way" }, h("span", { class: "when" }, time(row.started_at)), text(row.tool ?? "?", "span", { class: "tool" }), h("span", { class: "outcome" }, "running"), text(row.user_id ?? "nobody", "span", { class: "quiet user" })));
-    if (!running.length && !flat.length) fill(body, h("div", { class: "empty", role: "listitem" }, state.rows.length ? "No call matches." : state.paused ? "Nothing is recorded while this is paused." : "No call yet. Whatever calls a tool of this program is shown here at once."));
+    const running = state.running.filter((row) => fits({ ...row, status: state.filters.status })).map((row) => h("li", { class: "call under-way" }, h("span", { class: "when" }, time(row.started_at)), text(row.tool ?? "?", "span", { class: "tool" }), h("span", { class: "outcome" }, "running"), text(row.user_id ?? "nobody", "span", { class: "quiet user" })));
+    if (!running.length && !flat.length) fill(body, h("li", { class: "empty" }, state.rows.length ? "No call matches." : state.paused ? "Nothing is recorded while this is paused." : "No call yet. Whatever calls a tool of this program is shown here at once."));
     else if (body.firstElementChild?.classList.contains("empty") || !same(body, [...running, ...flat])) fill(body, running, flat);
     for (const row of made.keys()) if (!state.rows.includes(row)) made.delete(row);
     const missed = state.skipped ? ` · ${state.skipped.toLocaleString("en")} more were too many to show, and are in the counts` : "";

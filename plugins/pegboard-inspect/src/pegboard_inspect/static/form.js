@@ -286,7 +286,7 @@ class UnionField extends Field {
   }
   choose(way) {
     this.input.value = way;
-    this.field = way === "" || way === "null" ? null : make(this.ways[Number(way)], { root: this.root, changed: this.changed, depth: this.depth + 1, required: true, label: this.label });
+    this.field = way === "" || way === "null" ? null : preset(make(this.ways[Number(way)], { root: this.root, changed: this.changed, depth: this.depth + 1, required: true, label: this.label }));
     fill(this.body, this.field && [this.field.element, this.field.fault]);
   }
   get() { return this.input.value === "null" ? null : this.field?.get(); }
@@ -343,6 +343,16 @@ const bounds = (schema) => {
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, minLength, maxLength, minItems, maxItems, pattern, multipleOf } = schema;
   return [minimum !== undefined && `from ${minimum}`, exclusiveMinimum !== undefined && `above ${exclusiveMinimum}`, maximum !== undefined && `up to ${maximum}`, exclusiveMaximum !== undefined && `below ${exclusiveMaximum}`, multipleOf !== undefined && `a multiple of ${multipleOf}`, minLength !== undefined && `at least ${minLength} characters`, maxLength !== undefined && `at most ${maxLength} characters`, minItems !== undefined && `at least ${minItems}`, maxItems !== undefined && `at most ${maxItems}`, pattern !== undefined && `like ${pattern}`].filter(Boolean).join(", ");
 };
+
+/** Give required members that can have one value alone that value: who chose what has them has said so. */
+function preset(field) {
+  if (!(field instanceof GroupField)) return field;
+  for (const [name, one] of Object.entries(field.schema.properties)) {
+    const member = resolved(one, field.root);
+    if ("const" in member && (field.schema.required ?? []).includes(name)) field.fields.get(name).set(member.const);
+  }
+  return field;
+}
 
 /** A field with its label, its help, its fault, and what leaves it out again. */
 function fieldOf(given, more) {
@@ -402,7 +412,7 @@ export class Form {
     const isPlain = kindOf(top) === "group" && !top.anyOf && !top.oneOf;
     const more = { root: schema, changed: () => this.changed(), depth: 0, required: true, label: "arguments" };
     this.notify = changed;
-    this.field = isPlain ? new GroupField(top, more) : kindOf(top) === "json" && Object.keys(top.properties ?? {}).length === 0 && !top.additionalProperties && !top.patternProperties && !top.anyOf && !top.oneOf ? null : new JsonField(top, more);
+    this.field = isPlain ? preset(new GroupField(top, more)) : kindOf(top) === "json" && Object.keys(top.properties ?? {}).length === 0 && !top.additionalProperties && !top.patternProperties && !top.anyOf && !top.oneOf ? null : new JsonField(top, more);
     this.extra = null;
     this.rest = h("p", { class: "fault", hidden: true, role: "alert" });
     this.element = h("div", { class: "form" }, this.field ? [this.field.element, this.field.fault] : h("p", { class: "quiet" }, "It takes no arguments."), this.rest);
