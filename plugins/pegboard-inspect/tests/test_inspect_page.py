@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import trio
+from hypothesis import given, settings
 
 from pegboard import (
     AudioContent,
@@ -22,7 +23,9 @@ from pegboard import (
     TextContent,
     Tool,
     ToolResult,
+    load_board,
     open_host,
+    thaw,
     tool,
 )
 from pegboard_inspect import plugin, serve_inspector
@@ -518,6 +521,74 @@ def test_the_page_is_used_by_keys_alone(look: Looking) -> None:
     page.keyboard.type("3")
     page.keyboard.press("Control+Enter")
     page.wait_for_selector(".answer .status")
+
+
+def test_many_calls_are_counted_and_the_page_stays_small(look: Looking, served: Served) -> None:
+    page = look.show("calls", ".calls")
+
+    async def hammer() -> None:
+        session = served.host.session("hammer")
+        for _ in range(20):
+            for _ in range(500):
+                await session.call("nothing", {})
+            await trio.lowlevel.checkpoint()
+
+    served.do(hammer)
+    served.do(served.host.session("last").call, "nothing", {})
+    page.locator(".call", has_text="last").first.wait_for()
+    page.get_by_text("more were too many to show").wait_for()
+    assert page.locator(".calls > li").count() <= 200
+    assert page.evaluate("document.getElementsByTagName('*').length") < 10_000
+    page.get_by_role("button", name="Pause").click()
+    page.get_by_text("Paused").wait_for()
+    page.get_by_role("button", name="Clear").click()
+    page.get_by_text("Nothing is recorded while this is paused").wait_for()
+    page.get_by_role("button", name="Go on").click()
+
+
+SHOWN_AND_READ = """async (pairs) => {
+    const { Form } = await import("/static/form.js");
+    const { parse } = await import("/static/json.js");
+    return pairs.map(([schema, value]) => {
+        const form = new Form(JSON.parse(schema));
+        const untouched = form.json();
+        form.set(parse(value));
+        return [untouched, form.json()];
+    });
+}"""
+"""By pairs of JSON texts, schema and value: what an untouched form sends, and one that was given the value."""
+
+
+def read_back(page: Any, pairs: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+    texts = [[json.dumps(schema), json.dumps(value)] for schema, value in pairs]
+    answers = page.evaluate(SHOWN_AND_READ, texts)
+    return [(json.loads(untouched), json.loads(sent)) for untouched, sent in answers]
+
+
+def test_whatever_a_form_is_given_it_sends(look: Looking, schemas_with_values: Any) -> None:
+    """The rule of the two tabs: for any schema and any value, what the form shows is what the JSON says."""
+
+    @settings(max_examples=100)
+    @given(schemas_with_values)
+    def hold(drawn: tuple[Any, list[Any]]) -> None:
+        document, values = drawn
+        top = {"type": "object", "properties": {"v": document}, "definitions": document["definitions"]}
+        pairs = [(top, {"v": value, "unknown": value}) for value in values]
+        for (_, value), (untouched, sent) in zip(pairs, read_back(look.page, pairs), strict=True):
+            assert untouched == {}
+            assert sent == value
+
+    hold()
+
+
+def test_untouched_forms_of_real_tools_send_nothing_and_examples_come_back(look: Looking) -> None:
+    tools = [tool for tool in load_board({}).tools.values() if tool.input_schema.get("properties")]
+    pairs = [(thaw(tool.input_schema), thaw(one.arguments)) for tool in tools for one in tool.examples]
+    for (schema, example), (untouched, sent) in zip(pairs, read_back(look.page, pairs), strict=True):
+        assert sent == example
+        left = {name: value for name, value in untouched.items() if value not in ([], {})}
+        assert left == {}
+        assert untouched.keys() <= set(schema.get("required", ()))
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

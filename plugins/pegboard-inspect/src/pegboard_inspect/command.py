@@ -30,7 +30,7 @@ def inspect(run: ProgramRun, opens: bool, port: int, user_id: str | None) -> Non
     from pegboard_serving import serve_until_signal
 
     async def main(host: Host) -> None:
-        with _browser() as browse:
+        with browsing() as browse:
             told = 0
 
             def tell(address: str) -> None:
@@ -50,7 +50,7 @@ def inspect(run: ProgramRun, opens: bool, port: int, user_id: str | None) -> Non
 
 
 @contextlib.contextmanager
-def _browser() -> Iterator[partial[None]]:
+def browsing() -> Iterator[partial[None]]:
     """Opens an address as long as the block. Whoever is on this machine sees the arguments of a browser that is
     started: so it is given a file that only its user can read, and that leads on to the address."""
     import tempfile
