@@ -298,6 +298,8 @@ def test_a_board_that_records_nothing_imports_nothing_of_it() -> None:
     code += "assert not {'pegboard.testing', 'pegboard.testing.recording'} & sys.modules.keys()"
     subprocess.run([sys.executable, "-c", code], check=True)
     assert "record" not in [one.name for one in load_board({}, []).plugins]
+    said = {"plugins": {"record": {"file": "r.json"}}}
+    assert "record" not in [one.name for one in load_board(said, [], without=["record"]).plugins]
 
 
 # the fixture ----------------------------------------

@@ -535,9 +535,10 @@ async def test_doctor_says_what_is_cached_and_what_is_not(look_up: Any) -> None:
     @tool(tags=CACHED)
     async def writes() -> None: ...
 
-    async with hosting(look_up(), writes) as host:
+    async with hosting(look_up(), writes, tools={"look*": {}, "lookup": {"cache_s": 1}}) as host:
         found = [one for one in host.board.findings() if "cache" in one.where or one.where == "tool writes"]
     said = {(one.severity, one.what, one.where, one.why) for one in found}
+    assert [one.where for one in found if one.what.startswith("settings")] == ["[plugins.cache.tools.lookup]"]
     assert ("note", "results are cached", "[plugins.cache]", "look_up (60 s)") in said
     assert ("warning", "a tool is not cached", "tool writes", "cache_s is 60, and it is not read-only") in said
 

@@ -238,11 +238,12 @@ def load_plugins(
 
 
 def _check_left_out(left_out: set[str]) -> None:
-    installed = {one.name for one in installed_plugins()} if left_out - BUILTINS.keys() else set()
-    for name in sorted(left_out - BUILTINS.keys() - installed):
+    own = {*BUILTINS, *ON_DEMAND}
+    installed = {one.name for one in installed_plugins()} if left_out - own else set()
+    for name in sorted(left_out - own - installed):
         from pegboard.schema.near import hint_of
 
-        raise ConfigError(f"there is no plugin {name[:80]!r} to leave out", hint=hint_of(name, {*BUILTINS, *installed}))
+        raise ConfigError(f"there is no plugin {name[:80]!r} to leave out", hint=hint_of(name, {*own, *installed}))
 
 
 def _wanted(wanted: Sequence[Any] | None, config: Config) -> Iterator[tuple[PluginRecord, Callable[[], Any]]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from pegboard import Finding, PluginError
@@ -16,7 +17,13 @@ MAX_NAMED = 20
 
 
 def findings(board: Any, settings: CacheSettings) -> Iterator[Finding]:
-    """A note of what is cached, and a warning for each tool that may not be."""
+    """A note of what is cached, and a warning for each tool that may not be, or is not there."""
+    for name in settings.tools:
+        if not any(fnmatchcase(one, name) for one in board.tools) and not board.sources_away(name):
+            yield Finding(
+                "settings of a tool that is not there", f"[plugins.cache.tools.{name}]", "no such tool is registered",
+                "remove it, or correct the name", "warning",
+            )  # fmt: skip
     cached = []
     for name, tool in sorted(board.tools.items()):
         try:
