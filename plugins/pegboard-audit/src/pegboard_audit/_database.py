@@ -65,7 +65,8 @@ def error_of(problem: sqlite3.Error | OSError, path: Path) -> AuditError:
             return AuditError(f"the audit's file {path} {words}", reason=reason, hint=hint.format(path))
     why = problem.strerror if isinstance(problem, OSError) else None
     message = f"the audit's file {path} cannot be used: {why or 'the database failed'}"
-    return AuditError(message, reason="unavailable" if why else "failed", hint="look at what it is, and at its rights")
+    hint = "let this user write it and its folder, or say enabled = false under [plugins.audit_db]"
+    return AuditError(message, reason="unavailable" if why else "failed", hint=hint)
 
 
 def damaged(path: Path) -> AuditError:

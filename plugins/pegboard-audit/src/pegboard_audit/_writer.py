@@ -4,9 +4,8 @@ The task of a call puts a note into a queue (`AuditWriter.record`). The first no
 else comes within `GATHER_S`, and commits all of it. So a busy host commits twenty times a second, an idle one does
 nothing, and a `kill -9` loses the last moment. SQLite is imported in the thread, too.
 
-    cannot be written   the notes wait, up to `MAX_WAITING`, and are tried again every `AGAIN_S`; said once, and at
-                        the end how many calls are missing
-    the host ends       what waits is written, within `CLOSE_S`; what is left then is counted and said
+    cannot be written   the notes wait, up to `MAX_WAITING`, and are tried again every `AGAIN_S`; said once
+    the host ends       what waits is written, within `CLOSE_S`; how many calls are missing is said, if they are news
 """
 
 from __future__ import annotations
@@ -86,7 +85,8 @@ class AuditWriter:
         if missing:
             what = "a call is" if missing == 1 else f"{missing} calls are"
             why = f"{self.path} could not be written in time" if self.trouble is None else self.trouble.message
-            log.error("%s missing in the audit: %s", what, why)
+            is_news = self.trouble is None or not self._is_told
+            log.log(logging.ERROR if is_news else logging.INFO, "%s missing in the audit: %s", what, why)
 
     # -- in the thread
 
@@ -149,5 +149,5 @@ class AuditWriter:
             self._batch = []
         if not self._is_told and trouble.reason != "locked":  # once; a lock goes, or calls are missing in the end
             self._is_told = True
-            what = "calls are refused until it can be" if self._settings.fails == "closed" else "calls go on"
+            what = "calls are refused meanwhile" if self._settings.fails == "closed" else "calls go on"
             log.error("%s; %s%s", trouble.message, what, f" ({trouble.hint})" if trouble.hint else "")
