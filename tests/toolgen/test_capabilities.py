@@ -30,19 +30,26 @@ HERE = Path(__file__).parent / "capabilities"
 TABLES = {path.stem: path for path in sorted(HERE.glob("*.toml"))}
 PAGE = Path(__file__).parent.parent.parent / "docs" / "reference" / "discovery.md"
 ASK_A_LIBRARY = """
-import base64, importlib, json, pkgutil, sys
+import base64, importlib, json, os, pkgutil, sys
+from pathlib import Path
 sys.path[:0] = json.loads(sys.argv[1])
 space = {}
 for module in json.loads(sys.argv[2]):
     exec("import " + module, space)
 def form_of(value):
     return base64.b64encode(value).decode() if isinstance(value, bytes) else str(value)
+files = json.loads(sys.argv[3])
 answers = []
-for expression in json.load(sys.stdin):
+for expression, leaves in json.load(sys.stdin):
+    for name, text in files.items():
+        os.makedirs(os.path.dirname(os.path.abspath(name)), exist_ok=True)
+        Path(name).write_text(text, encoding="utf-8")
     try:
-        answers.append({"is": eval(expression, space)})
+        answer = {"is": eval(expression, space)}
     except Exception as error:
-        answers.append({"raises": type(error).__name__})
+        answer = {"raises": type(error).__name__}
+    left = {name: Path(name).read_text(encoding="utf-8") if Path(name).is_file() else None for name in leaves}
+    answers.append(answer | {"left": left})
 json.dump(answers, sys.stdout, default=form_of)
 """
 """A program that answers Python expressions in a process of its own. Bytes are base64, as an output schema says; what
@@ -50,10 +57,18 @@ else has no JSON form is its text."""
 
 
 def _answered_by_library(table: Mapping[str, Any], built: Any, site: str) -> list[Any]:
-    command = [sys.executable, "-I", "-c", ASK_A_LIBRARY, json.dumps([site]), json.dumps(table["imports"])]
-    said = json.dumps([one["asked"] for one in table["capabilities"]])
+    given = [[site], table["imports"], table.get("files", {})]
+    command = [sys.executable, "-I", "-c", ASK_A_LIBRARY, *map(json.dumps, given)]
+    said = json.dumps([[one["asked"], one.get("leaves", [])] for one in table["capabilities"]])
     done = subprocess.run(
-        command, input=said, capture_output=True, text=True, timeout=120, check=True, cwd=built.work, env=built.env
+        command,
+        input=said,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+        cwd=_place(table, built),
+        env=built.env,
     )
     answers: list[Any] = json.loads(done.stdout)
     return answers
@@ -126,6 +141,16 @@ ASK: dict[str, Callable[[Mapping[str, Any], Any, str], list[Any]]] = {
 }
 
 
+def _place(table: Mapping[str, Any], built: Any) -> Path:
+    """Where paths begin: those of a library at the folder of its manifest."""
+    place: Path = built.folder if table["kind"] == "library" else built.work
+    return place
+
+
+def _left(place: Path, names: Mapping[str, str | None]) -> dict[str, str | None]:
+    return {name: (place / name).read_text(encoding="utf-8") if (place / name).is_file() else None for name in names}
+
+
 def _lay_out(table: Mapping[str, Any], work: Path) -> None:
     """The files that a table's calls are about, or that its server needs."""
     for name, text in table.get("files", {}).items():
@@ -149,7 +174,8 @@ def verdict(
     """`right`, `wrong` or `missing`, and what the tool said.
 
     Args:
-        table: with keys of answers that do not matter, `ignore`: times, ids.
+        table: with keys of answers that do not matter, `ignore`: times, ids; of a library's capability, `leaves` names
+            files that have to be the same after both.
         one: of its capabilities; may name more of them.
         built: whose tools are asked.
         tools: of the manifest.
@@ -161,6 +187,8 @@ def verdict(
         return "missing", f"{len(named)} tools have the id {one['tool']}"
     kept = _as_at_first(table, one, built) if table["kind"] == "service" else {}
     result = call(named[0]["name"], _placed(_filled(one.get("arguments", {}), kept), named[0]["binding"]))
+    if (left := own.get("left")) and left != _left(_place(table, built), left):
+        return "wrong", f"it leaves other files than {left}"
     if "raises" in own:
         return ("wrong" if result["ok"] else "right"), result
     ignored = frozenset((*table.get("ignore", ()), *one.get("ignore", ())))
@@ -287,7 +315,7 @@ def _counted(table: Mapping[str, Any], built: Any, site: str) -> Counted:
     tools = built.manifest["tools"]
     with built.calling() as call:
         for one, answer in zip(table["capabilities"], own, strict=True):
-            _lay_out(table, built.work)
+            _lay_out(table, _place(table, built))
             how, said = verdict(table, one, built, tools, call, answer)
             counts[how] += 1
             if how != "right":

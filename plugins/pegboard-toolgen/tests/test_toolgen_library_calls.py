@@ -363,3 +363,41 @@ def test_overloads_of_other_names_in_the_same_places_are_called_as_what_they_are
     assert "Takes (s1, s2) or (ops, s1, s2, hint)." in drafts["steps"].description
     assert drafts["steps"].examples == ({"input": {"s1": "a", "s2": "b"}, "output": {"result": "2 ['a', 'b']"}},)
     assert "Takes" not in drafts["same"].description
+
+
+TOLD = '''
+from typing import Mapping, AbstractSet
+def spanning(ips):
+    """Span.
+
+    :param ips: a sequence of addresses.
+    """
+    return str(ips)
+def mean(data):
+    """Give the mean.
+
+    Args:
+
+        data (list): The values.
+
+    """
+    return str(data)
+def walk(things):
+    for one in things: yield one
+def handing_on(src, size): return _between(size, src=src)
+def _between(size, src): return list(walk(src))
+def holds(where: Mapping[str, str | AbstractSet[str]] | None = None) -> str: return str(where)
+'''
+
+
+def test_types_are_taken_from_the_words_of_docstrings_and_mappings_of_several_types_pass(
+    read: Callable[..., Discovery], bound: Callable[[Discovery], Mapping[str, Call]]
+) -> None:
+    found = read("library_of_words", TOLD)
+    tools = {name.partition(".")[2]: call for name, call in bound(found).items()}
+    schemas = {draft.words[1]: draft.input_schema["properties"] for draft in found.drafts}
+    assert [schemas["spanning"]["ips"]["type"], schemas["mean"]["data"]["type"]] == ["array", "array"]
+    assert schemas["mean"]["data"]["description"] == "The values."
+    assert tools["handing_on"](src=[1, 2], size=1) == {"result": [1, 2]}
+    assert "array" not in schemas["handing_on"]["size"]["type"]
+    assert tools["holds"](where={"a": "x", "b": ["y"]}) == {"result": "{'a': 'x', 'b': ['y']}"}

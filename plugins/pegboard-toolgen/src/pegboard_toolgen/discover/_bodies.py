@@ -14,7 +14,7 @@ import griffe
 
 from pegboard_toolgen.discover._changes import ChangeReader
 from pegboard_toolgen.discover._classes import is_own_effect, method_of, property_of
-from pegboard_toolgen.discover._known import JUDGES, OPENS, runs_what_it_gets
+from pegboard_toolgen.discover._known import JUDGES, OPENS, WALKERS, runs_what_it_gets
 from pegboard_toolgen.discover._names import Names, Receiver, gives_new_objects
 from pegboard_toolgen.discover._reach import Reach, Run
 from pegboard_toolgen.discover._types import dotted
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from pegboard_toolgen.discover._sources import FunctionNode, Tree
 
 MAX_NODES = 20_000
+HANDED_ON = 3
+"""Functions through which a parameter is followed for its type."""
 MAX_FOLLOWED = 200
 """Functions that are looked into for one."""
 
@@ -38,6 +40,7 @@ class Facts:
         opened: parameters that it opens or changes as paths.
         asked: attributes that it takes of each parameter.
         walked: parameters that it walks through in a loop.
+        handed: parameters that it hands on as they are: to which function, and into which place or keyword.
         judged: parameters whose type it looks at, so that what it asks of them is not asked of all.
         changes: what it changes, in words.
         unseen: what it calls by a name that promises a change, and that cannot be looked into.
@@ -62,6 +65,7 @@ class Facts:
     asked: Mapping[str, frozenset[str]] = attrs.field(factory=dict)
     walked: frozenset[str] = frozenset()
     judged: frozenset[str] = frozenset()
+    handed: tuple[tuple[str, str, str | int], ...] = ()
 
 
 @attrs.define
@@ -116,7 +120,22 @@ class BodyReader:
             unseen=tuple(dict.fromkeys(unseen)),
             runs=self._reach.of(function).runs if has_runs else (),
             prints=prints,
+            walked=self._walked(function, first, HANDED_ON),
         )
+
+    def _walked(self, function: griffe.Function, facts: Facts, depth: int) -> frozenset[str]:
+        """The parameters that a function walks through, or those that it hands them to."""
+        found = set(facts.walked)
+        for name, path, place in facts.handed if depth else ():
+            other = self.tree.get(path)
+            inner = self._facts(other) if isinstance(other, griffe.Function) and other is not function else None
+            if inner is None or not isinstance(other, griffe.Function):
+                continue
+            names = [one.name for one in other.parameters]
+            taken = place if isinstance(place, str) else names[place] if place < len(names) else ""
+            if taken in self._walked(other, inner, depth - 1):
+                found.add(name)
+        return frozenset(found)
 
     def _facts(self, function: griffe.Function) -> Facts | None:
         if function.path not in self._own:
@@ -173,6 +192,7 @@ class _Body:
         opened: set[str] = set()
         raises: list[tuple[str, str]] = []
         calls: list[tuple[str, Receiver]] = []
+        handed: list[tuple[str, str, str | int]] = []
         has_runs = prints = returns = yields = False
         for one in self.nodes:
             if isinstance(one, ast.Call):
@@ -183,6 +203,7 @@ class _Body:
                     continue
                 if self.tree.owns(path):
                     calls.append((path, self.names.receiver(one.func)))
+                    handed += self._handed(one, path)
                 if path.startswith(OPENS) and one.args and isinstance(one.args[0], ast.Name):
                     opened.add(one.args[0].id)
                 has_runs = has_runs or runs_what_it_gets(path) is not None
@@ -217,7 +238,15 @@ class _Body:
             asked=asked,
             walked=walked,
             judged=judged,
+            handed=tuple(handed),
         )
+
+    def _handed(self, call: ast.Call, path: str) -> Iterator[tuple[str, str, str | int]]:
+        given: list[tuple[str | int, ast.expr]] = [*enumerate(call.args)]
+        given += [(keyword.arg, keyword.value) for keyword in call.keywords if keyword.arg]
+        for place, value in given:
+            if isinstance(value, ast.Name) and value.id in self.names.parameters - self.names.locals:
+                yield value.id, path, place
 
     def _uses(self) -> tuple[Mapping[str, frozenset[str]], frozenset[str], frozenset[str]]:
         """How parameters are used: attributes, loops, and whether their type is looked at or they are set anew."""
@@ -229,6 +258,8 @@ class _Body:
                 asked.setdefault(one.value.id, set()).add(one.attr)
             elif isinstance(one, ast.For | ast.comprehension) and isinstance(one.iter, ast.Name):
                 walked.add(one.iter.id)
+            elif isinstance(one, ast.Call) and dotted(one.func) in WALKERS:
+                walked |= {arg.id for arg in one.args[:1] if isinstance(arg, ast.Name)}
             elif isinstance(one, ast.Call) and dotted(one.func) in JUDGES and one.args:
                 judged |= {name.id for name in ast.walk(one.args[0]) if isinstance(name, ast.Name)}
             elif isinstance(one, ast.Try):

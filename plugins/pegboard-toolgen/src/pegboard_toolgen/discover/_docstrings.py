@@ -24,6 +24,12 @@ MAX_PARAMETER = 600
 _FENCE = re.compile(r"^[ \t]*(```|~~~)[^\n]*\n.*?(^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _ROLE = re.compile(r":(?:[a-zA-Z_+.-]{1,40}:){1,3}`~?\.?([^`\n<]{1,200})(?:<[^`\n]{0,200}>)?`")
 _EXAMPLES = re.compile(r"(?im)^[ \t]*(?:examples?|doctests?|usage)[ \t]*:{0,2}[ \t]*(?:\n[ \t]*[-=~^]{3,}[ \t]*)?$")
+_HEADING = re.compile(
+    r"(?m)^([ \t]*(?:Args|Arguments|Parameters|Params|Returns|Raises):)[ \t]*\n(?:[ \t]*\n)+(?=[ \t]+\S)"
+)
+"""Of a section in Google's style, with the empty lines that no parser expects below it."""
+_FIELD = re.compile(r"(?m)^:(?:param|parameter|arg|type)\b[^:\n]*:")
+"""A field of Sphinx; one alone is not enough for griffe to guess the style."""
 _DIRECTIVE = re.compile(r"(?m)^[ \t]*\.\. (?:versionadded|versionchanged|index|autofunction|testsetup|plot)::.*\n?")
 
 
@@ -75,7 +81,7 @@ def _sections(raw: str) -> list[griffe.DocstringSection]:
     was, logger.disabled = logger.disabled, True
     try:
         # Without its parent: types stay the words that stand there.
-        return list(griffe.Docstring(raw).parse("auto"))
+        return list(griffe.Docstring(_HEADING.sub(r"\1\n", raw)).parse("sphinx" if _FIELD.search(raw) else "auto"))
     finally:
         logger.disabled = was
 

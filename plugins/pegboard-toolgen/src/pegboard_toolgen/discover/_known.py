@@ -143,6 +143,10 @@ OPENS = (
 )
 """What takes a path first, by how its name begins."""
 JUDGES = frozenset({"isinstance", "hasattr", "getattr", "type", "callable", "issubclass"})
+WALKERS = frozenset((
+    "iter", "list", "tuple", "set", "frozenset", "sorted", "reversed", "enumerate", "sum", "any", "all",
+))  # fmt: skip
+"""Builtins that walk through their first argument."""
 CACHES = ("cache", "memo")
 WRITE_VERBS = frozenset((
     "write", "save", "delete", "remove", "send", "set", "put", "post", "patch", "update", "insert", "add", "append",

@@ -18,7 +18,13 @@ from pegboard_toolgen.discover._parameters import Parameter, merged, name_and_ki
 from pegboard_toolgen.discover._public import Found
 from pegboard_toolgen.discover._shapes import ANY, SCALAR, TEXT, Schema, Shape
 from pegboard_toolgen.discover._types import MISSING, Scope, constant, list_of, parse, shape_of, unite
-from pegboard_toolgen.discover._untyped import type_by_use, type_in_words, type_of_default, type_of_values
+from pegboard_toolgen.discover._untyped import (
+    type_by_use,
+    type_in_description,
+    type_in_words,
+    type_of_default,
+    type_of_values,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -226,6 +232,9 @@ class Taking:
             shape = told
             if not shape.lacks:
                 self.notes.append(f"{name[:60]}: its source gives no type; taken from its documentation")
+        elif (listed := type_in_description(said.text)) is not None:
+            shape = listed
+            self.notes.append(f"{name[:60]}: its source gives no type; guessed from its description")
         elif (guessed := type_of_default(parameter.default)) is not None:
             shape = guessed
             self.notes.append(f"{name[:60]}: its source gives no type; guessed from its default")

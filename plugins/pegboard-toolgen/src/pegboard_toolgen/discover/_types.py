@@ -415,7 +415,7 @@ def _mapping(inner: Sequence[ast.expr], scope: Scope, depth: int) -> Shape:
     kinds = key.schema.get("type", "string")
     if key.lacks or key.coerce or ("string" not in kinds and "enum" not in key.schema):
         return lacking("a mapping whose keys are not texts")
-    if value.lacks or (value.coerce and not set(value.coerce) <= _SOFT):
+    if value.lacks or not set(value.coerce) <= _SOFT | {"none"}:
         return lacking(f"a mapping to {value.lacks or 'values that JSON has no form for'}")
     schema: Schema = {"type": "object"}
     if value.schema:

@@ -42,6 +42,14 @@ _WORDS: Mapping[str, Shape] = {
 _LIST_OF = re.compile(r"(?:list|sequence|iterable|array|tuple)s? of (\w+?)s?")
 
 
+_BEGINS_AS_LIST = re.compile(r"(?:an? |the )?(?:list|sequence|iterable|tuple|collection)s? of\b", re.IGNORECASE)
+
+
+def type_in_description(text: str) -> Shape | None:
+    """What the description of a parameter begins with: `a sequence of IP addresses`."""
+    return Shape({"type": "array"}) if _BEGINS_AS_LIST.match(text.strip()) else None
+
+
 def type_in_words(text: str | None, scope: Scope) -> Shape | None:
     """The type that a docstring names in words: `int or None`, `{"a", "b"}`, `list of str, optional`."""
     if not text or len(text) > 300:
