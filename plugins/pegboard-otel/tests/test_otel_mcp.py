@@ -100,3 +100,33 @@ async def test_a_call_of_a_server_has_the_attributes_of_the_client_and_no_second
     context = seen.spans["execute_tool add"].context
     assert meta["traceparent"] == f"00-{context.trace_id:032x}-{context.span_id:016x}-01"
     assert seen.counted["mcp.client.operation.duration"]
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+async def test_without_us_the_spans_of_the_sdk_are_there(
+    observed: Callable[..., Any], host_with: Any, mode: str
+) -> None:
+    """A program that has OpenTelemetry, and a board that has nothing of it."""
+    from mcp import Client
+
+    from pegboard_mcp.server.app import make_server
+
+    seen = await observed()  # it is who the spans of libraries go to
+    host = await host_with()
+    host.add(add)
+    async with Client(make_server(host), mode=mode, cache=None) as client:
+        seen.exporter.clear()
+        await client.call_tool("add", {"a": 1, "b": 2}, meta={"traceparent": PARENT})  # type: ignore[arg-type]
+        served = [one.name for one in seen.exporter.get_finished_spans() if one.kind is SpanKind.SERVER]
+    assert served.count("tools/call add") == 1
+    assert not [one for one in seen.exporter.get_finished_spans() if one.name.startswith("execute_tool")]
+
+
+async def test_names_that_clients_make_up_are_not_counted(observed: Callable[..., Any]) -> None:
+    seen = await observed(add)
+    for number in range(30):
+        told = {"mcp.method.name": f"made/up{number}", "gen_ai.tool.name": f"made up {number}"}
+        with seen.host.span("x", "server", told):
+            pass
+    (counted,) = seen.counted["mcp.server.operation.duration"]
+    assert counted == {"mcp.method.name": "_OTHER", "gen_ai.tool.name": "_OTHER"}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 MAX_TARGET = 128
-"""Of the name of a tool or a prompt, in characters: clients make them up."""
+"""Of a method and of the name of a tool or a prompt, in characters: clients make them up."""
 _NAMES = {"tools/call": "gen_ai.tool.name", "prompts/get": "gen_ai.prompt.name"}
 
 
@@ -21,6 +21,7 @@ def told_of(method: str, params: Any, version: str, *, is_pipe: bool) -> tuple[s
         version: of the protocol.
         is_pipe: whether it comes over a pipe, and not over HTTP.
     """
+    method = method[:MAX_TARGET]
     told: dict[str, Any] = {"mcp.method.name": method, "network.transport": "pipe" if is_pipe else "tcp"}
     if version:
         told["mcp.protocol.version"] = version

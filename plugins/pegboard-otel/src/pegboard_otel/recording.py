@@ -42,6 +42,13 @@ MAX_NAME = 64
 MAX_TOOLS = 10_000
 MAX_CONTENT = 10_000
 """Of arguments and of a result, in characters of their JSON."""
+METHODS = frozenset({
+    "completion/complete", "initialize", "logging/setLevel", "notifications/cancelled", "notifications/initialized",
+    "notifications/progress", "notifications/roots/list_changed", "ping", "prompts/get", "prompts/list",
+    "resources/list", "resources/read", "resources/subscribe", "resources/templates/list", "resources/unsubscribe",
+    "server/discover", "subscriptions/listen", "tools/call", "tools/list",
+})  # fmt: skip
+"""What clients of MCP ask, by which is counted."""
 OTHER = "_OTHER"
 """Stands for what nobody can count, as the conventions have it."""
 
@@ -221,8 +228,10 @@ class Recorder:
             return
         counted = {key: told[key] for key in _COUNTED if key in told}
         if "mcp.method.name" in told:
-            if "gen_ai.tool.name" in counted and counted["gen_ai.tool.name"] not in self._tools and kind == "server":
-                counted["gen_ai.tool.name"] = OTHER
+            if kind == "server":  # clients make names up
+                for key, known in (("gen_ai.tool.name", self._tools), ("mcp.method.name", METHODS)):
+                    if key in counted and counted[key] not in known:
+                        counted[key] = OTHER
             self._histograms[f"mcp.{kind}.operation.duration"].record(seconds, counted)
         elif "http.request.method" in told:
             self._histograms["http.client.request.duration"].record(seconds, counted)

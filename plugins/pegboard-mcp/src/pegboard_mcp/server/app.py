@@ -41,6 +41,7 @@ from mcp_types import (
     UnsubscribeRequestParams,
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from opentelemetry.trace import ProxyTracerProvider, get_tracer_provider
 
 from pegboard import ErrorCode, ToolError, trace
 from pegboard.absence import absent
@@ -154,6 +155,7 @@ class BoardServer(Server[Any]):
         self._aliases: tuple[Any, Mapping[str, str]] = (None, {})
         self._stamp = self.server_info_stamp
         self._ids = itertools.count(1)
+        self._sdk_spans = self.middleware[0] if self.middleware else None
         self.middleware = [self._in_its_trace, *([self._through_fast_path] if _sdk.FAST_PATH else [])]
         # Registered one by one: the constructor warns of methods that newer protocols dropped.
         handlers: tuple[tuple[str, Any, Any], ...] = (
@@ -232,10 +234,12 @@ class BoardServer(Server[Any]):
         found = trace.of_mapping(given) if isinstance(given, dict) else None
         if found is None and (scope := getattr(ctx.request, "scope", None)) is not None and scope["type"] == "http":
             found = trace.of_headers(scope["headers"])
-        if found is None and not self.host.runtime.spans:
-            return await call_next(ctx)
         with trace.following(found):
-            return await (self._as_span(ctx, call_next) if self.host.runtime.spans else call_next(ctx))
+            if self.host.runtime.spans:
+                return await self._as_span(ctx, call_next)
+            if self._sdk_spans is not None and not isinstance(get_tracer_provider(), ProxyTracerProvider):
+                return await self._sdk_spans(ctx, call_next)  # a program that has OpenTelemetry, and nothing of ours
+            return await call_next(ctx)
 
     async def _as_span(self, ctx: Ctx, call_next: CallNext) -> Any:
         """A message as observers hear it, in the place of the SDK's own middleware."""
