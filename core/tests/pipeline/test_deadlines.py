@@ -412,13 +412,14 @@ async def test_a_person_who_never_answers_a_running_tool_is_a_timeout_of_the_que
     assert "within 60 s" in result.text
 
 
-async def test_a_thread_may_ask_beyond_the_deadline_of_its_tool(hosted: Any) -> None:
-    @tool(timeout_s=0.5)
+async def test_a_thread_may_ask_beyond_the_deadline_of_its_tool(hosted: Any, mock_clock: MockClock) -> None:
+    @tool(timeout_s=5)
     def ask(context: CallContext) -> bool:
         return context.confirm_sync("Go on?")
 
     async def beyond(asked: Any) -> bool:
-        await trio.sleep(0.8)
+        mock_clock.jump(8)
+        await wait_all_tasks_blocked(0.05)
         return True
 
     async with hosted(ask) as host:

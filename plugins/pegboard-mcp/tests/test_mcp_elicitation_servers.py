@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import trio
+import trio.testing
 
 from pegboard import open_host
 from pegboard_mcp import plugin
@@ -77,24 +78,24 @@ async def test_a_person_is_asked_and_the_server_hears_the_answer(host: Any) -> N
 
 
 async def test_a_call_has_its_time_while_a_person_thinks_about_what_its_server_asks(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mock_clock: trio.testing.MockClock
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    server = {"command": sys.executable, "args": ["-S", "-E", "-B", str(SERVER)], "request_timeout": 0.5}
+    server = {"command": sys.executable, "args": ["-S", "-E", "-B", str(SERVER)], "request_timeout": 5}
 
     async def confirm(confirmation: Any) -> Any:
-        await trio.sleep(0.7)
+        mock_clock.jump(8)  # no time goes by else: the server is a real one
+        await trio.testing.wait_all_tasks_blocked(0.05)
         return {"name": "Ada"} if confirmation.schema else True
 
     async def sampler(request: Any) -> Any:
         return {"role": "assistant", "content": {"type": "text", "text": "hello"}, "model": "m"}
 
-    with trio.fail_after(20):
-        async with open_host({"plugins": {"mcp": {"servers": {"asking": server}}}}, [plugin]) as host:
-            await host.wait_for_sources("ask")
-            session = host.session(confirm=confirm)
-            session.sampler = sampler
-            form, answer = await asked(session, ELICIT, SAMPLE)
+    async with open_host({"plugins": {"mcp": {"servers": {"asking": server}}}}, [plugin]) as host:
+        await host.wait_for_sources("ask")
+        session = host.session(confirm=confirm)
+        session.sampler = sampler
+        form, answer = await asked(session, ELICIT, SAMPLE)
     assert form == {"action": "accept", "content": {"name": "Ada"}}
     assert answer["content"]["text"] == "hello"
 
