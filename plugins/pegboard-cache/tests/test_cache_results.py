@@ -482,6 +482,15 @@ async def test_the_least_recently_used_goes_and_bytes_are_bounded(look_up: Any) 
         assert results.size == sum(one.size for one in results._by_key.values())
 
 
+@pytest.mark.parametrize(("length", "again"), [(333, "hit"), (334, "miss")])
+async def test_a_result_is_kept_up_to_the_size_at_which_it_is_cut(look_up: Any, length: int, again: str) -> None:
+    text = ToolResult((TextContent("ä€" + "x" * (2 * length)),))  # 2 + 3 bytes
+    async with hosting(look_up(lambda context: text, max_result_bytes=671)) as host:
+        first = await host.session().call("look_up")
+        assert ("cut" in first.details) is (again == "miss")
+        assert await asked(host) == again
+
+
 async def test_a_result_that_is_larger_than_all_of_it_is_not_kept(look_up: Any) -> None:
     async with hosting(look_up(large), max_bytes=1_000) as host:
         assert [await asked(host), await asked(host)] == ["miss", "miss"]

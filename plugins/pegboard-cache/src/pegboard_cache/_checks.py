@@ -37,7 +37,8 @@ def findings(board: Any, settings: CacheSettings) -> Iterator[Finding]:
         else:
             yield Finding(
                 "a tool is not cached", f"tool {name}", f"cache_s is {rule.cache_s:g}, and it is not read-only",
-                f"remove cache_s, or have its author mark it read_only; [plugins.cache.tools.{name}] cache_s = 0",
+                f"remove cache_s, or have its author mark it read_only; cache_s = 0 under [plugins.cache.tools.{name}] "
+                "ends this warning",
                 "warning",
             )  # fmt: skip
     if cached:

@@ -86,8 +86,8 @@ def make_layer(tool: Tool, rule: Rule) -> Layer:
             result = await call_next()
             flight.answered = True
             lasts_s = _lasts_s(result, rule.cache_s)
-            checked = context.checked(result) if lasts_s and _is_for_others(result, context) else None
-            if checked is not None and not flight.changed:
+            checked = context.checked(result) if lasts_s else None
+            if checked is not None and not flight.changed and _is_for_others(result, context, checked.size):
                 now = current_time()
                 flight.checked = checked
                 results.add(key, checked, scope, now, now + lasts_s)
@@ -127,23 +127,29 @@ def _lasts_s(result: ToolResult, cache_s: float) -> float:
     return max(0, min(ttl_ms, cache_s * 1000)) / 1000 if type(ttl_ms) in (int, float) else cache_s
 
 
-def _is_for_others(result: ToolResult, context: CallContext) -> bool:
-    """Whether another call may have the result: it is whole, it came in time, no person had a part in it, and no secret
+def _is_for_others(result: ToolResult, context: CallContext, size: int) -> bool:
+    """Whether another call may have a success: it is whole, it came in time, no person had a part in it, and no secret
     stands in it or was masked in it."""
     details = result.details or {}
-    if not result.ok or context.has_asked or "late" in details or "cut" in details:
+    if context.has_asked or "late" in details or "cut" in details:
         return False
     if secrets := context.secrets_read:
         shown = _to_json(result.to_json())
         if "***" in shown or any(secret in shown for secret in secrets):
             return False
-    return not _would_be_cut(result, context)
-
-
-def _would_be_cut(result: ToolResult, context: CallContext) -> bool:
     limit = context.tool.limits.max_result_bytes or context.session.host.board.config.core.max_result_bytes
-    texts = sum(
-        len(block.text.encode("utf-8", "surrogatepass")) for block in result.content if isinstance(block, TextContent)
-    )
+    return size * 4 <= limit or not _would_be_cut(result, limit)
+
+
+def _would_be_cut(result: ToolResult, limit: int) -> bool:
+    """Whether the host is going to cut the result."""
+    texts = sum(_bytes_of(block.text) for block in result.content if isinstance(block, TextContent))
     others = sum(len(getattr(block, "data", None) or b"") for block in result.content)
-    return texts > limit or others > limit or len(_to_json(result.data)) > limit
+    values = (result.data, result.details)
+    return (
+        texts > limit or others > limit or any(_bytes_of(json.dumps(one, ensure_ascii=False)) > limit for one in values)
+    )
+
+
+def _bytes_of(text: str) -> int:
+    return len(text.encode("utf-8", "surrogatepass"))
