@@ -64,7 +64,7 @@ def test_list_imports_and_makes_no_more_than_it_shows(count: Any) -> None:
         "pegboard_serving", "dataclasses", "pegboard_audit._writer",
     }  # fmt: skip
     assert not unused & modules
-    assert len(modules) <= 245
+    assert len(modules) <= 250
     assert classes <= 66
     assert written <= 40
     assert patterns <= 35
@@ -79,6 +79,6 @@ def test_a_call_imports_nothing_of_other_tools_interfaces_and_models(count: Any)
         "pegboard_mcp.capabilities", "pegboard_memory._store", "pegboard_tasks._threads",
     }  # fmt: skip
     assert not unused & modules
-    assert len(modules) <= 400
+    assert len(modules) <= 405
     assert classes <= 130
     assert patterns <= 43

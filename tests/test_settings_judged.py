@@ -96,6 +96,14 @@ JUDGED: Mapping[str, Mapping[str, str]] = {
         "betas": ALWAYS,
     },
     "plugins.audit": {"file": ALWAYS, "arguments": ALWAYS},
+    "plugins.audit_db": {
+        "enabled": ALWAYS,
+        "file": ALWAYS,
+        "days": ALWAYS,
+        "megabytes": ALWAYS,
+        "arguments": ALWAYS,
+        "fails": ALWAYS,
+    },
     "plugins.chat": {
         "model": ALWAYS,
         "system": ALWAYS,

@@ -145,10 +145,12 @@ def test_one_call_is_shown_with_its_stages_its_guards_and_its_family(audit: Any)
 
 
 def test_of_several_calls_of_one_id_the_last_is_shown_and_the_others_told(audit: Any) -> None:
-    write(audit.path, {"id": "1", "name": "first"}, {"id": "1", "name": "second"})
+    write(audit.path, {"id": "1", "name": "first", "session": "t"}, {"id": "1", "name": "second"})
     answer = audit("show", "1")
     assert "tool:      second" in answer.out
-    assert "another call has this id too" in answer.err
+    assert answer.err == "another call has this id too, this is the last one; --session t\n"
+    assert "tool:      first" in audit("show", "1", "--session", "t").out
+    assert audit("show", "1", "--session", "nobody's").status == 2
 
 
 def test_stats_sum_by_tool_by_user_and_by_error(audit: Any) -> None:

@@ -18,7 +18,7 @@ from pegboard_audit.reading import AuditReader, CallQuery
 from pegboard_audit.settings import AuditDbSettings, file_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from pegboard.cli import ProgramRun
@@ -183,14 +183,15 @@ def _follow(wanted: Wanted, path: Path, limit: int | None, *, as_json: bool) -> 
 
 @audit.command("show", short_help="One call: its stages, its guards, what it called.")
 @click.argument("call_id", metavar="ID")
+@click.option("--session", metavar="S", help="Of this session, where several have a call of that id.")
 @click.option("--file", metavar="FILE", help="Read this file, and not that of the configuration.")
 @click.option("--json", "as_json", is_flag=True, help="One object.")
 @click.pass_context
-def show(ctx: click.Context, /, call_id: str, as_json: bool, **_: Any) -> None:
+def show(ctx: click.Context, /, call_id: str, session: str | None, as_json: bool, **_: Any) -> None:
     """One call: how it ended, its stages and guards, and as a waterfall the calls that led to it and that it led to."""
     wanted, run = Wanted.of(ctx), ctx.find_root().obj
     with AuditReader(wanted.path(run)) as reader:
-        found = list(reader.calls(CallQuery(id=call_id)))
+        found = list(reader.calls(CallQuery(id=call_id, session=session)))
         if not found:
             raise ConfigError(f"no call has the id {call_id[:80]!r}", hint="pegboard audit shows the ids of calls")
         call = found[-1]
@@ -201,8 +202,14 @@ def show(ctx: click.Context, /, call_id: str, as_json: bool, **_: Any) -> None:
     else:
         _shown.emit_call(call, family)
     if len(found) > 1:
-        others = "another call has" if len(found) == 2 else f"{len(found) - 1} other calls have"
-        note(f"{others} this id too: callers may choose ids; this is the last one")
+        _note_others(call, found)
+
+
+def _note_others(call: CallRecord, found: Sequence[CallRecord]) -> None:
+    """A caller chooses ids, so that `mcp-1` is a call of every MCP session."""
+    others = "another call has" if len(found) == 2 else f"{len(found) - 1} other calls have"
+    sessions = [one for one in dict.fromkeys(one.session for one in reversed(found)) if one != call.session]
+    note(f"{others} this id too, this is the last one" + (f"; --session {sessions[0]}" if sessions else ""))
 
 
 @audit.command("stats", short_help="Figures by tool, by user, by error code.")
