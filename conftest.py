@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import itertools
 import json
 import os
 import random
@@ -433,6 +434,19 @@ def pytest_configure(config: pytest.Config) -> None:
             config.pluginmanager.register(Measured(measuring))
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="session")
+def _states(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Names of folders of which no two tests have the same; they are made by who writes there."""
+    base = tmp_path_factory.mktemp("states")
+    return (base / str(number) for number in itertools.count())
+
+
+@pytest.fixture(autouse=True)
+def _own_state(_states: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Limits that processes share are counted in the user's state folder: no test shares one, or has the user's own."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(next(_states)))
 
 
 @pytest.fixture(scope="session")

@@ -28,6 +28,7 @@ API = [
     "Host",
     "ImageContent",
     "Layer",
+    "LimitStore",
     "Limits",
     "Loss",
     "Observer",

@@ -20,6 +20,7 @@ HOOKS = {
     "why_held": ("name", "origin", "board", "settings"),
     "make_executor": ("tool", "settings"),
     "provide_observers": ("settings",),
+    "provide_limit_store": ("settings",),
     "provide_dialects": (),
     "provide_checks": ("settings",),
     "register_commands": ("cli",),

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pegboard import ErrorCode, Finding, PluginError, Tool, ToolCall, load_board, open_host
+from pegboard import ErrorCode, Finding, Limits, PluginError, Tool, ToolCall, load_board, open_host
 from pegboard.hookspecs import hookimpl
 from pegboard.registry import checks
 
@@ -59,7 +59,7 @@ FAILURES = {"a coroutine", "an error", "the end of the program", "no exception",
 HOOKS = [
     "provide_settings", "open_resources", "provide_tools", "provide_sources", "make_validator", "make_guards",
     "make_executor", "provide_observers", "provide_dialects", "provide_checks", "register_commands", "add_hookspecs",
-    "why_held", "make_layers",
+    "why_held", "make_layers", "provide_limit_store",
 ]  # fmt: skip
 TAKEN: dict[str, list[Any]] = {
     "provide_checks": [RUBBISH["a list of ints"]],
@@ -97,7 +97,7 @@ class Good:
 
     @hookimpl
     def provide_tools(self) -> list[Tool]:
-        return [Tool(name="coin", handler=lambda: "heads", run="inplace")]
+        return [Tool(name="coin", handler=lambda: "heads", run="inplace", limits=Limits(rate_limit="9/s"))]
 
 
 def test_the_table_has_every_hook() -> None:
@@ -117,7 +117,8 @@ async def test_rubbish_costs_the_plugin_that_gave_it(hook: str, answer: Any, mon
 
     monkeypatch.setattr(asking, "MAX_ANSWERS", 500)
     plugins_given = [plugin_of(hook, answer), Good()]
-    if hook == "make_guards" and answer is not RUBBISH["nothing"]:  # a guard that cannot be made must not be missing
+    # A guard that cannot be made must not be missing, nor a limit that cannot be counted.
+    if hook in ("make_guards", "provide_limit_store") and answer is not RUBBISH["nothing"]:
         board = load_board({}, plugins_given)
         assert not board.tools
         assert "'guest'" in str(board.rejected_tools["coin"].why)

@@ -84,6 +84,7 @@ class Guard(Shown):
         after: names of guards of the same stage that must have run before.
         mode: "observe" lets it decide and be audited without ever refusing, waiting or replacing.
         refuses_read_only: it refuses every call of a read-only session, so such a session is not offered the tool.
+        counts: of a limit: its check waits for where it counts and for nobody else, so mode observe asks it too.
 
     .. versionadded:: 0.1
     """
@@ -95,6 +96,42 @@ class Guard(Shown):
     after: tuple[str, ...] = attrs.field(default=(), converter=_names)
     mode: Mode = "enforce"
     refuses_read_only: bool = False
+    counts: bool = False
+
+
+class LimitStore(Protocol):
+    """Where cooldown, rate and concurrency are counted, for all processes that ask the same store.
+
+    Each method answers with how long to wait, in seconds, and 0 where what was asked for was taken. A key has at most
+    64 characters of `a-z`, `0-9` and `-`, and says nothing of who calls. Times are the store's own: whoever asks may
+    have another clock. What a cancelled method took it gives back. A method that raises, answers something else or
+    takes longer than 10 s has failed, and the call is refused (RATE_LIMITED, reason `limit_store`), unless
+    `limit_store_fails` of the configuration is `open`.
+
+    It may also have `where`, a text for people that says where it counts; `peek_take`, `peek_claim` and `peek_lease`,
+    plain functions with the same arguments that say what would be answered without taking anything or waiting, or None
+    where that cannot be known (a dry run asks them); and `async aclose()`, awaited when the host ends. A store may be
+    asked again after that.
+
+    .. versionadded:: 0.2.0
+    """
+
+    async def take(self, key: str, count: int, period_s: float) -> float:
+        """Take one of `count` calls in every `period_s` seconds, of which at most `count` at once."""
+        ...
+
+    async def claim(self, key: str, ttl_s: float) -> float:
+        """Take what nobody else can take for `ttl_s` seconds."""
+        ...
+
+    async def lease(self, key: str, places: int, ttl_s: float) -> Callable[[], object] | float:
+        """Take one of `places` until it is given back by calling the answer, a plain function that does not wait.
+
+        The store renews the place for as long as it runs. Where it runs no longer, the place is free after `ttl_s`
+        seconds at the latest. Where no place is free the answer is when to ask again; those that ask are served in
+        turn.
+        """
+        ...
 
 
 CallNext = Callable[[], Awaitable["ToolResult"]]

@@ -266,6 +266,28 @@ def check_marks(board: Board) -> Iterator[Finding]:
             yield Finding(what, f"{_where(mark.tool)}, {mark.where}", mark.why, fix, "note")
 
 
+def check_limit_store(board: Board) -> Iterator[Finding]:
+    """Where cooldown, rate and concurrency are counted, and who shares that."""
+    count = sum(entry.tool.limits.is_counted for entry in board.registry.plans.values())
+    if not count or board.limit_stores.problem() is not None:
+        return  # those tools say so themselves
+    name, store = board.limit_stores.choose()
+    tools = "a tool" if count == 1 else f"{count} tools"
+    if store is None:
+        yield Finding(
+            "limits are not shared", "limit store memory",
+            f"each process counts the calls of {tools} alone", 'to share them: [core] limit_store = "sqlite"', "note",
+        )  # fmt: skip
+        return
+    where = f" in {str(store.where)[:300]}" if hasattr(store, "where") else ""
+    fails = "" if board.config.core.limit_store_fails == "closed" else "; where that fails, calls pass uncounted"
+    yield Finding(
+        "limits are shared", f"limit store {plain(name)}",
+        f"the calls of {tools} are counted{where}, together with those of other processes{fails}",
+        'to count alone: [core] limit_store = "memory"', "note",
+    )  # fmt: skip
+
+
 def check_running(board: Board) -> Iterator[Finding]:
     """What a board that runs left behind: threads, observers that fail, sources that do."""
     for name, count in board.runtime.threads.left_behind.items():
@@ -300,6 +322,7 @@ DOCTORED: tuple[Check, ...] = (
     check_schemas,
     check_texts,
     check_marks,
+    check_limit_store,
     check_running,
 )
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     import click
 
-    from pegboard.contract import Check, Dialect, Executor, Guard, Layer, Observer, ToolSource, Validator
+    from pegboard.contract import Check, Dialect, Executor, Guard, Layer, LimitStore, Observer, ToolSource, Validator
     from pegboard.protocols import Board
     from pegboard.tools import Origin, Tool
 
@@ -150,6 +150,18 @@ def provide_observers(settings: Any) -> Iterable[Observer] | None:
     Fires once when a host opens. None: none. An exception quarantines the plugin.
 
     .. versionadded:: 0.1
+    """
+
+
+@hookspec
+def provide_limit_store(settings: Any) -> LimitStore | None:
+    """Give the store in which cooldown, rate and concurrency are counted: of this machine, or of all hosts.
+
+    Fires once for each board, when a tool with such a limit is registered; keep it cheap, and connect when the store is
+    first asked. Two plugins that both answer are a CONFLICT, which calls of such tools answer until `limit_store` under
+    `[core]` names one. None: nothing to count in. An exception: tools with such limits are not registered.
+
+    .. versionadded:: 0.2.0
     """
 
 

@@ -9,6 +9,7 @@ Every task has the host's nursery as its owner, and nothing of it outlives `asyn
 from __future__ import annotations
 
 import contextlib
+import functools
 import logging
 import random
 from time import perf_counter
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
     from pegboard.config import Config
     from pegboard.contract import Observer, SpanKind, ToolSource
+    from pegboard.limit_stores.shared import SharedLimits
     from pegboard.registry import Snapshot
     from pegboard.registry.asking import PluginRecord
     from pegboard.session import Confirm, OnProgress, Session
@@ -70,6 +72,16 @@ class Host:
         self._source_moved = trio.Event()
         self._source_scopes: dict[str, trio.CancelScope] = {}  # of those that run, or wait to be started again
         self._answered: set[str] = set()  # sources that offered tools, failed or ended at least once
+
+    @functools.cached_property
+    def limit_store(self) -> SharedLimits | None:
+        """Where limits are counted that other processes share; None: in this process.
+
+        It is made for the first call that a limit holds.
+
+        .. versionadded:: 0.2.0
+        """
+        return self.board.limit_stores.open()
 
     # -- what is registered
 
@@ -308,6 +320,11 @@ class Host:
 
     # -- life
 
+    async def _close_limit_store(self) -> None:
+        if (store := vars(self).pop("limit_store", None)) is not None:
+            with trio.move_on_after(LEAVE_S, shield=True):
+                await store.aclose()
+
     async def _open_resources(self, stack: contextlib.AsyncExitStack) -> None:
         for record, manager in self.board.plugins.ask("open_resources"):
             try:
@@ -488,8 +505,9 @@ async def open_host(
     problem: BaseException | None = None
     try:
         async with contextlib.AsyncExitStack() as stack:
-            # Resources may hold nurseries: they lie around the host's own, which ends first.
+            # Resources may hold nurseries: they lie around the host's own, which ends first. A limit store may use one.
             await host._open_resources(stack)
+            stack.push_async_callback(host._close_limit_store)
             async with trio.open_nursery() as tasks:
                 host._nursery = tasks
                 try:

@@ -15,10 +15,12 @@ if TYPE_CHECKING:
     from pegboard.config import Config
     from pegboard.contract import Dialect, SourceState, SourceStatus, SpanKind, ToolSource
     from pegboard.errors import ToolError
+    from pegboard.limit_stores.shared import SharedLimits
     from pegboard.pipeline.runtime import Runtime
     from pegboard.registry import Registry
     from pegboard.registry.asking import Asking, PluginRecord
     from pegboard.registry.conflicts import RejectedTool
+    from pegboard.registry.limit_stores import LimitStores
     from pegboard.registry.visible import VisibleTools
     from pegboard.tools import Tool
 
@@ -34,6 +36,7 @@ class Board(Protocol):
     config: Config
     runtime: Runtime
     registry: Registry
+    limit_stores: LimitStores
     rejected_tools: dict[str, RejectedTool]
 
     @property
@@ -113,6 +116,11 @@ class Host(Protocol):
     @property
     def tools(self) -> Mapping[str, Tool]:
         """The tools that can be called, by name."""
+        ...
+
+    @property
+    def limit_store(self) -> SharedLimits | None:
+        """Where limits are counted that other processes share; None: in this process."""
         ...
 
     @property

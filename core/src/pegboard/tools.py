@@ -176,6 +176,14 @@ class Limits(Value):
         if not isinstance(self.requires_confirmation, str):
             _require_truths(self, ("requires_confirmation",))
 
+    @property
+    def is_counted(self) -> bool:
+        """Whether calls are counted: in this process, or where processes share that.
+
+        .. versionadded:: 0.2.0
+        """
+        return self.cooldown_s is not None or self.rate_limit is not None or self.concurrency is not None
+
 
 @attrs.frozen(eq=False, repr=False)
 class Origin(Value):

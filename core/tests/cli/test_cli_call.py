@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -166,6 +169,31 @@ def test_rate_limits_say_when_to_come_back():
     from pegboard.cli._call import _tell
 
     _tell(ToolResult.of_error(ToolError("RATE_LIMITED", "slow down", retry_after_s=3)), load_board({}, []))
+
+
+def test_two_runs_of_one_user_share_a_cooldown(run, tools, tmp_path, monkeypatch):
+    """By default, and with `batch`; `--dry-run` foresees it; whoever wants each to count alone says so."""
+    monkeypatch.setenv("TEST_KEY", "a key")
+    assert run("call", "rare", "--user", "ada", "--dry-run").status == 0
+    assert run("call", "rare", "--user", "ada").out == "now\n"
+    again = run("call", "rare", "--user", "ada", "--json")
+    assert again.json["error"]["details"]["reason"] == "cooldown"
+    (line,) = run("batch", input='{"name": "rare", "user_id": "ada"}\n').lines
+    assert line["error"]["details"]["reason"] == "cooldown"
+    assert run("call", "rare", "--user", "ada", "--dry-run").status == 1
+    assert run("call", "rare", "--user", "bob").status == 0
+    (tmp_path / "alone.toml").write_text('[core]\nlimit_store = "memory"\n')
+    for _ in range(2):
+        assert run("--config", str(tmp_path / "alone.toml"), "call", "rare", "--user", "ada").status == 0
+
+
+@pytest.mark.parametrize(("words", "counts"), [(["add", "a=1"], False), (["rare"], True)])
+def test_only_a_tool_with_a_limit_imports_the_database_and_makes_its_file(tools, tmp_path, words, counts):
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "site")}
+    command = [sys.executable, "-X", "importtime", "-m", "pegboard", "--plugin", "kit", "call", *words]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert [f"{name}\n" in done.stderr for name in ("sqlite3", "pegboard.limit_stores.shared")] == [counts, counts]
+    assert bool(list(tmp_path.rglob("limits.sqlite"))) is counts
 
 
 def test_read_only_refuses_before_anything_runs(run, tools):

@@ -45,14 +45,18 @@ def test_findings_are_printed_with_why_and_fix_and_end_with_1(run, tools):
 
 
 def test_json_is_an_array_of_what_scripts_rely_on(run, tools):
-    (one,) = run("doctor", "--json").json
-    assert set(one) == {"what", "where", "why", "fix", "severity"}
+    found = run("doctor", "--json").json
+    assert [one["severity"] for one in found] == ["warning", "note"]
+    assert all(set(one) == {"what", "where", "why", "fix", "severity"} for one in found)
 
 
 def test_a_configuration_that_is_wrong_is_a_finding_a_fault_and_the_rest_is_looked_at(run, tools, tmp_path):
     (tmp_path / "c.toml").write_text('timout_s = 3\nuser_id = "${NOT_SET_ANYWHERE}"\n')
     found = run("--config", str(tmp_path / "c.toml"), "doctor", "--json").json
-    assert [one["what"] for one in found] == ["the configuration is wrong"] * 2 + ["a secret is not set"]
+    assert [one["what"] for one in found] == ["the configuration is wrong"] * 2 + [
+        "a secret is not set",
+        "limits are shared",
+    ]
     fixes = " ".join(one["fix"] for one in found)
     assert "timeout_s" in fixes
     assert "set NOT_SET_ANYWHERE" in fixes

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+LIMIT_STORE = "sqlite"
+"""Where limits are counted unless the configuration or a plugin says otherwise: the program is many short processes of
+one user."""
 USER_LOGGERS = ("pegboard.audit", "pegboard.notice")
 """Loggers whose warnings a person reads without `--debug`: an audit that cannot be written, and what a plugin has to
 say that must not be missed."""
@@ -111,6 +114,7 @@ class ProgramRun(Shown):
             self._require_mcp()
             with waiting("loading the plugins") as wait, _naming_plugins(wait), running_third_party_code():
                 board = load_board(self.config, list(self.plugins) or None, overrides=self.overrides)
+                board.limit_stores.default = LIMIT_STORE
             if not lenient:
                 self._require_tools(board)
             self._board = board
@@ -184,6 +188,7 @@ class ProgramRun(Shown):
 
         with running_third_party_code():
             self._board = load_board({}, list(self.plugins) or None)
+            self._board.limit_stores.default = LIMIT_STORE
         return self._board
 
     def load_own_board(self) -> Board:
@@ -198,7 +203,9 @@ class ProgramRun(Shown):
 
         config = load_config(overrides=self.overrides, look=False, hold=True)
         with running_third_party_code():
-            return load_board(config, list(self.plugins) or None)
+            board = load_board(config, list(self.plugins) or None)
+        board.limit_stores.default = LIMIT_STORE
+        return board
 
     def _require_tools(self, board: Board) -> None:
         """Require that `[tools.NAME]` means a tool, where every tool that could be meant is known by now."""

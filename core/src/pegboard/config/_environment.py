@@ -39,6 +39,8 @@ def environment_layers(environ: Mapping[str, str], values: Mapping[str, Any]) ->
         if not name.startswith(PREFIX) or name in NO_SETTINGS or not environ[name]:
             continue
         steps = name[len(PREFIX) :].split("__")
+        if len(steps) == 2 and steps[0].lower() == "core":  # as `[core]` in a file: the keys at the top
+            del steps[0]
         path = tuple(_find_keys(steps, values))
         if _is_setting(steps, path):
             layers.append(_layer(name, path, environ[name]))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pegboard.config._config import Config
-from pegboard.config._environment import environment_layers
+from pegboard.config._environment import SECTIONS, environment_layers
 from pegboard.config._folders import name_user_folder
 from pegboard.config._layers import PROGRAM, ConfigFault, Layer, Tree, ValueOrigin, expand
 from pegboard.config._structure import shorten
@@ -65,6 +65,7 @@ def load_config(
     if source is not None or found:
         layers = _read_layers(source, here, user_dir, state_dir, faults, look=look, accept=accept)
     for layer in layers:
+        faults += _take_core_table(layer)
         faults += _take_tools_list(layer)
         faults += expand(layer, environ)
     tree = Tree(
@@ -191,6 +192,26 @@ def _plain(value: Any, path: tuple[Step, ...], faults: list[Fault]) -> Any:
     if isinstance(value, (list, tuple)):
         return [_plain(item, (*path, index), faults) for index, item in enumerate(value)]
     return value
+
+
+def _take_core_table(layer: Layer) -> list[Fault]:
+    """`[core]` is another place for the keys at the top, which in TOML have to stand before every table."""
+    table = layer.values.get("core")
+    if table is None:
+        return []
+    if not isinstance(table, dict):
+        return [ConfigFault(("core",), "a table", shorten(table), origin=layer.origin)]
+    del layer.values["core"]
+    faults: list[Fault] = []
+    for key, value in table.items():
+        if key in SECTIONS:
+            hint = f"write [{key}]"
+            faults.append(ConfigFault(("core", key), "a setting of the host", "a table", hint, origin=layer.origin))
+        elif key in layer.values:
+            faults.append(ConfigFault((key,), "at the top or under [core]", "both", origin=layer.origin))
+        else:
+            layer.values[key] = value
+    return faults
 
 
 def _configured_servers(values: Mapping[str, Any]) -> Any:

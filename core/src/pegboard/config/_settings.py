@@ -144,6 +144,12 @@ class CoreSettings(Value):
     validator: str | None = setting(None, help="the plugin that validates where several would")
     without: tuple[str, ...] = setting((), widens=True, help="plugins that are left out")
     observe: tuple[str, ...] = setting((), stricter="fewer", help="guards that decide and are audited without refusing")
+    limit_store: str | None = setting(
+        None, widens=True, help="where limits are counted: memory, sqlite, or a plugin that brings a store"
+    )
+    limit_store_fails: Literal["closed", "open"] = setting(
+        "closed", stricter=("open", "closed"), help="what a limit does whose store fails: closed refuses the call"
+    )
     max_arguments_bytes: int = setting(
         1_000_000, stricter="lower", validator=_above_zero, help="a longer line of batch is refused, in bytes"
     )

@@ -2,6 +2,9 @@
 
 A nested call that finds every place taken, one of them by the very chain it belongs to, would wait for itself: it is
 refused at once.
+
+Where processes share a limit store, a call takes a place of this process and then one of the store. Those of one
+process stand in line for that, so that their order is kept, and only the first of them asks.
 """
 
 from __future__ import annotations
@@ -19,14 +22,19 @@ if TYPE_CHECKING:
 
 WAIT_S = 30.0
 """How long a call waits for a place where its tool has no deadline of its own, in seconds."""
+LEASE_S = 15.0
+"""How long a place stays taken whose process was killed, in seconds: a call that waits for it still gets it."""
+ASK_S = 0.01
+"""How long a call waits at least before it asks a store again, in seconds, whatever that says."""
 
 
 class Places:
-    """The places of one tool; its semaphore is made by the first call, inside the running loop."""
+    """The places of one tool; what trio needs for them is made by the first call, inside the running loop."""
 
     def __init__(self, count: int) -> None:
         self.count = count
         self._semaphore: trio.Semaphore | None = None
+        self._line: trio.Lock | None = None
 
     @property
     def semaphore(self) -> trio.Semaphore:
@@ -36,6 +44,15 @@ class Places:
         if self._semaphore is None:
             self._semaphore = trio.Semaphore(self.count)
         return self._semaphore
+
+    @property
+    def line(self) -> trio.Lock:
+        """Held by the call that asks the store; trio's lock goes to those that wait in the order they came."""
+        import trio
+
+        if self._line is None:
+            self._line = trio.Lock()
+        return self._line
 
     @property
     def free(self) -> int:
@@ -59,19 +76,60 @@ def make_guards(tool: Tool) -> Guard | None:
             retry=retry.value,
         )
 
+    def recursion() -> ToolError:
+        return busy("recursion", "this call was made by one of them and would wait for itself", Retry.NEVER)
+
+    async def lease(store: Any, *, is_nested: bool) -> Callable[[], object]:
+        import trio
+
+        key = store.key_of("concurrency", tool)
+        async with places.line:
+            while True:
+                leased: Callable[[], object] | float = await store.lease(key, places.count, LEASE_S)
+                if callable(leased):
+                    return leased
+                if is_nested:
+                    raise recursion()
+                await trio.sleep(max(leased, ASK_S))
+
     async def check(context: CallContext) -> ToolError | Callable[[], object]:
         import trio
 
-        semaphore = places.semaphore
-        if places in context.held and not semaphore.value:
-            return busy("recursion", "this call was made by one of them and would wait for itself", Retry.NEVER)
+        semaphore, is_nested = places.semaphore, places in context.held
+        if is_nested and not semaphore.value:
+            return recursion()
         with trio.move_on_after(wait_s):
             await semaphore.acquire()
+            release: Callable[[], object] = semaphore.release
+            if (store := context.session.host.limit_store) is not None:
+                try:
+                    release = _both(await lease(store, is_nested=is_nested), release)
+                except BaseException:
+                    semaphore.release()
+                    raise
             context.held |= {places}
-            return semaphore.release
+            return release
         return busy("concurrency", f"none ended within {wait_s:g} s", Retry.SAME)
 
     def peek(session: Session, arguments: Mapping[str, Any]) -> str | None:
-        return None if places.free else f"waits until one of {places.count} running calls ends"
+        waits = f"waits until one of {places.count} running calls ends"
+        if not places.free:
+            return waits
+        if (store := session.host.limit_store) is None:
+            return None
+        foreseen = store.peek("lease", store.key_of("concurrency", tool), places.count, LEASE_S)
+        return foreseen if isinstance(foreseen, str) else waits if foreseen else None
 
     return Guard(name="concurrency", stage=Stage.LIMIT, check=check, peek=peek)
+
+
+def _both(leased: Callable[[], object], release: Callable[[], object]) -> Callable[[], None]:
+    """Give back the place of the store, then that of the process, whose next call asks the store."""
+
+    def give_back() -> None:
+        try:
+            leased()
+        finally:
+            release()
+
+    return give_back

@@ -1,7 +1,7 @@
 """Cooldown and rate limit of one tool, per user, by GCRA (the generic cell rate algorithm, ITU-T I.371).
 
 One number a user suffices: the theoretical arrival time of the next call. Sessions of nobody share one bucket, or a new
-session would be a way around the limit.
+session would be a way around the limit. Where processes share a limit store, that has the number.
 """
 
 from __future__ import annotations
@@ -12,31 +12,40 @@ from typing import TYPE_CHECKING, Any
 from pegboard import ErrorCode, Guard, Stage, ToolError, hookimpl
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Awaitable, Iterator, Mapping
 
-    from pegboard import CallContext, RateLimit, Session, Tool
+    from pegboard import CallContext, Session, Tool
 
 MAX_USERS = 10_000
 """From here on those are forgotten whose limit has run out, so that a crowd cannot fill the memory."""
+
+
+def wait_of(expected_at: float, now: float, count: int, period_s: float) -> float:
+    """Seconds until a call would pass, by when the next one is expected; 0 or less: it passes now."""
+    return expected_at - (period_s - period_s / count) - now
+
+
+def next_of(expected_at: float, now: float, count: int, period_s: float) -> float:
+    """When the call after one that passes now is expected."""
+    return max(expected_at, now) + period_s / count
 
 
 class Buckets:
     """The state of one limit: when each user's next call would be due if they came evenly."""
 
     def __init__(self, count: int, period_s: float) -> None:
-        self._period_s = period_s
-        self._interval_s = period_s / count
-        self._tolerance_s = period_s - self._interval_s
+        self.count = count
+        self.period_s = period_s
         self._expected_at: dict[str | None, float] = {}
         self._crowd = MAX_USERS
 
     def wait_s(self, user: str | None, now: float) -> float:
         """Seconds until a call of that user would pass; 0 or less: it passes now."""
-        next_at = self._expected_at.get(user, now)
-        if next_at > now + self._period_s + 1:  # noted by the clock of another run of the loop: it means nothing here
+        expected_at = self._expected_at.get(user, now)
+        if expected_at > now + self.period_s + 1:  # by the clock of another run of the loop: it means nothing here
             del self._expected_at[user]
             return 0
-        return next_at - self._tolerance_s - now
+        return wait_of(expected_at, now, self.count, self.period_s)
 
     def take(self, user: str | None, now: float) -> None:
         """Spend one call."""
@@ -45,7 +54,7 @@ class Buckets:
             self._crowd = max(
                 MAX_USERS, 2 * len(self._expected_at)
             )  # or every call of a crowd would look through all of it
-        self._expected_at[user] = max(self._expected_at.get(user, now), now) + self._interval_s
+        self._expected_at[user] = next_of(self._expected_at.get(user, now), now, self.count, self.period_s)
 
 
 @hookimpl
@@ -55,11 +64,7 @@ def make_guards(tool: Tool) -> Iterator[Guard]:
     if cooldown_s is not None:
         yield _guard(tool, "cooldown", Buckets(1, cooldown_s), f"has a cooldown of {cooldown_s:g} s")
     if rate is not None:
-        yield _guard(tool, "rate_limit", _buckets(rate), f"may be called {rate} by each user")
-
-
-def _buckets(rate: RateLimit) -> Buckets:
-    return Buckets(rate.count, rate.period_s)
+        yield _guard(tool, "rate_limit", Buckets(rate.count, rate.period_s), f"may be called {rate} by each user")
 
 
 def _now() -> float:
@@ -69,7 +74,9 @@ def _now() -> float:
 
 
 def _guard(tool: Tool, name: str, buckets: Buckets, rule: str) -> Guard:
-    def refuse(wait_s: float) -> ToolError:
+    def refusal(wait_s: float) -> ToolError | None:
+        if wait_s <= 0:
+            return None
         wait_s = math.ceil(wait_s * 1000) / 1000
         return ToolError(
             ErrorCode.RATE_LIMITED,
@@ -78,16 +85,31 @@ def _guard(tool: Tool, name: str, buckets: Buckets, rule: str) -> Guard:
             retry_after_s=wait_s,
         )
 
-    def check(context: CallContext) -> ToolError | None:
-        now, user = _now(), context.session.user_id
+    def asked_of(store: Any, user: str | None) -> tuple[str, *tuple[Any, ...]]:
+        """The method of a store, and its arguments."""
+        key = store.key_of(name, tool, user)
+        if name == "cooldown":
+            return "claim", key, buckets.period_s
+        return "take", key, buckets.count, buckets.period_s
+
+    async def check_shared(store: Any, user: str | None) -> ToolError | None:
+        method, *arguments = asked_of(store, user)
+        return refusal(await getattr(store, method)(*arguments))
+
+    def check(context: CallContext) -> ToolError | Awaitable[ToolError | None] | None:
+        session = context.session
+        if (store := session.host.limit_store) is not None:
+            return check_shared(store, session.user_id)
+        now, user = _now(), session.user_id
         wait_s = buckets.wait_s(user, now)
-        if wait_s > 0:
-            return refuse(wait_s)
-        buckets.take(user, now)
-        return None
+        if wait_s <= 0:
+            buckets.take(user, now)
+        return refusal(wait_s)
 
-    def peek(session: Session, arguments: Mapping[str, Any]) -> ToolError | None:
-        wait_s = buckets.wait_s(session.user_id, _now())
-        return refuse(wait_s) if wait_s > 0 else None
+    def peek(session: Session, arguments: Mapping[str, Any]) -> ToolError | str | None:
+        if (store := session.host.limit_store) is None:
+            return refusal(buckets.wait_s(session.user_id, _now()))
+        foreseen = store.peek(*asked_of(store, session.user_id))
+        return foreseen if isinstance(foreseen, str) else refusal(foreseen)
 
-    return Guard(name=name, stage=Stage.LIMIT, check=check, peek=peek)
+    return Guard(name=name, stage=Stage.LIMIT, check=check, peek=peek, counts=True)

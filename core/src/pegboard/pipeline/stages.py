@@ -255,7 +255,7 @@ async def acquire(
     for guard in guards:
         started = perf_counter()
         try:
-            if guard.mode == "enforce":
+            if guard.mode == "enforce" or guard.counts:
                 taken = await _ask(guard, context)
                 if taken is not None and not isinstance(taken, ToolError) and not callable(taken):
                     taken = _odd_guard(tool, guard, taken)

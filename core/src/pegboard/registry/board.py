@@ -30,6 +30,7 @@ from pegboard.registry.conflicts import (
     is_conflict,
     is_wanted,
 )
+from pegboard.registry.limit_stores import LimitStores
 from pegboard.registry.planning import Planner
 from pegboard.registry.plugins import Plugins, load_plugins
 from pegboard.registry.sources import Sources, is_source
@@ -59,6 +60,7 @@ class Board:
         plugins: every plugin's record, and the hooks.
         registry: what is registered.
         runtime: what plans share; a host fills it.
+        limit_stores: where cooldown, rate and concurrency are counted.
         rejected_tools: tools that were offered and refused.
 
     .. versionadded:: 0.1
@@ -75,7 +77,8 @@ class Board:
             approval_timeout_s=core.approval_timeout_s,
         )
         self.rejected_tools: dict[str, RejectedTool] = {}
-        self._planner = Planner(config, plugins, self.runtime)
+        self.limit_stores = LimitStores(config, plugins)
+        self._planner = Planner(config, plugins, self.runtime, self.limit_stores)
         self._sources = Sources(config)
         self._visible_by_profile: dict[str | None, VisibleTools] = {}
         self._dialects: dict[str, Dialect] | None = None

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from pegboard.contract import Executor, Validator
     from pegboard.pipeline.runtime import Runtime
     from pegboard.registry.asking import Asking, PluginRecord
+    from pegboard.registry.limit_stores import LimitStores
     from pegboard.tools import Tool
 
 log = logging.getLogger("pegboard")
@@ -49,9 +50,10 @@ class Planner:
         failed_validators: plugins whose `make_validator` raised, with where; they counted as None.
     """
 
-    def __init__(self, config: Config, plugins: Asking, runtime: Runtime) -> None:
+    def __init__(self, config: Config, plugins: Asking, runtime: Runtime, limit_stores: LimitStores) -> None:
         self._config = config
         self._plugins = plugins
+        self._limit_stores = limit_stores
         self._runtime = runtime
         self.failed_validators: dict[str, str] = {}
 
@@ -60,10 +62,12 @@ class Planner:
 
         Raises:
             ToolDisabledError: its permissions keep it disabled.
-            ClaimError: two plugins want to validate or to run it.
+            ClaimError: two plugins want to validate it, to run it or to count its calls.
             PegboardError: a guard, validator or executor cannot be made, or its schema cannot be held.
         """
         check_plan(one)
+        if one.limits.is_counted:
+            self._limit_stores.require()
         permissions = self._config.structure_permissions(one.name, one.permissions)
         if (off := _disabled_reason(permissions)) is not None:
             why, fix = off

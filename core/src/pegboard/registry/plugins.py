@@ -38,6 +38,7 @@ _ASKED_AT_LOAD = (
     "make_guards",
     "make_layers",
     "make_executor",
+    "provide_limit_store",
     "why_held",
 )
 """The hooks by which a plugin gives something to a board while it loads, or to a call, where nothing may fail."""
@@ -49,6 +50,7 @@ BUILTINS = {
     "confirmation": "pegboard.guards.confirmation",
     "rate": "pegboard.guards.rate",
     "concurrency": "pegboard.guards.concurrency",
+    "sqlite": "pegboard.limit_stores",
     "audit": "pegboard.guards.audit",
     "text": "pegboard.dialects.text",
     "json": "pegboard.dialects.json",
