@@ -44,6 +44,30 @@ def test_the_program_serves_until_a_signal(number: signal.Signals, status: int) 
     assert (served.returncode, out) == (status, b"")
 
 
+@pytest.mark.parametrize(
+    ("number", "status", "words"), [(signal.SIGTERM, 0, ""), (signal.SIGINT, 130, "interrupted\n")]
+)
+def test_the_inspector_is_served_beside_it_and_ends_with_it(number: signal.Signals, status: int, words: str) -> None:
+    pytest.importorskip("pegboard_inspect", reason="pegboard-inspect is not installed")
+    command = [*PROGRAM, "gateway", "--port", "0", "--inspect"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as served:
+        assert served.stderr is not None
+        lines = sorted(served.stderr.readline() for _ in range(2))
+        served.send_signal(number)
+        rest = served.stderr.read()
+    assert re.fullmatch(r"inspect: http://127\.0\.0\.1:\d+/#token=\S+\n", lines[0])
+    assert lines[1].startswith("serving ")
+    assert (served.returncode, rest) == (status, words)
+
+
+def test_without_its_package_the_inspector_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    from pegboard_http.command import _inspecting
+
+    monkeypatch.setitem(sys.modules, "pegboard_inspect", None)
+    with pytest.raises(ConfigError, match="needs pegboard-inspect, which is not installed"):
+        _inspecting(None)  # type: ignore[arg-type]
+
+
 def test_the_program_counts_the_tools_of_the_profile_that_it_serves(tmp_path: Path) -> None:
     config = tmp_path / "pegboard.toml"
     config.write_text('profile = "none"\n[profiles.none]\ntags = ["of-nobody"]\n', encoding="utf-8")

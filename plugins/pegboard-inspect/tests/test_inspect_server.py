@@ -251,6 +251,17 @@ async def test_a_plugin_adds_a_page_and_one_that_fails_loses_only_its_own(host_w
         assert [one.name for one in it.host.board.plugins.quarantined] == ["rubbish"]
 
 
+async def test_a_program_that_took_other_plugins_alone_is_inspected_too(host_with: Any) -> None:
+    from pegboard_inspect import inspecting
+    from pegboard_inspect.app import pages_of
+
+    host = await host_with()
+    told: list[str] = []
+    async with inspecting(host, tell=told.append) as url:
+        assert told[0].startswith(f"{url}/#token=")
+    assert [*pages_of(host)] == ["sources", "health"]
+
+
 @pytest.mark.parametrize("path", ["tools", "Coins", "a/b", "", "../x", "a b"])
 def test_a_page_has_a_path_that_is_a_word_and_its_own(path: str) -> None:
     async def data(host: Any) -> Any:

@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from pegboard import ConfigError
+
 if TYPE_CHECKING:
+    from contextlib import AbstractAsyncContextManager
+
     from pegboard import Host
     from pegboard.cli import ProgramRun
 
@@ -18,8 +22,9 @@ if TYPE_CHECKING:
 @click.option("--host", "bind", default="127.0.0.1", show_default=True, help="Where to listen.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="0 takes a free one.")
 @click.option("--user", "user_id", metavar="ID", help="Who calls without a token; else `user_id` of the configuration.")
+@click.option("--inspect", "inspects", is_flag=True, help="The board in a browser beside it, with pegboard-inspect.")
 @click.pass_obj
-def gateway(run: ProgramRun, bind: str, port: int, user_id: str | None) -> None:
+def gateway(run: ProgramRun, bind: str, port: int, user_id: str | None, inspects: bool) -> None:
     """Serve the board as an HTTP API: GET /openapi.json, GET /tools, POST /tools/NAME."""
     from pegboard_http.serving import serve_gateway
     from pegboard_http.settings import HttpSettings
@@ -35,7 +40,20 @@ def gateway(run: ProgramRun, bind: str, port: int, user_id: str | None) -> None:
             host.board.visible_tools().offered.tools
         )  # of the configuration's own profile; that of a token may be another
         tools = "1 tool" if len(seen) == 1 else f"{len(seen)} tools"
-        await serve_until_signal(serve, lambda url: click.echo(f"serving {tools} at {url} (Ctrl-C ends it)", err=True))
+        async with _inspecting(host) if inspects else contextlib.nullcontext():
+            await serve_until_signal(
+                serve, lambda url: click.echo(f"serving {tools} at {url} (Ctrl-C ends it)", err=True)
+            )
 
     with contextlib.redirect_stdout(sys.stderr):  # what tools print is for people
         run.open_host(main)
+
+
+def _inspecting(host: Host) -> AbstractAsyncContextManager[str]:
+    try:
+        from pegboard_inspect import inspecting
+    except ModuleNotFoundError as problem:
+        raise ConfigError(
+            "--inspect needs pegboard-inspect, which is not installed", hint="pip install pegboard-inspect"
+        ) from problem
+    return inspecting(host, tell=lambda address: click.echo(f"inspect: {address}", err=True))

@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pegboard_inspect.pages import Page
-    from pegboard_inspect.serving import serve_inspector
+    from pegboard_inspect.serving import inspecting, serve_inspector
 
-__all__ = ["Page", "serve_inspector"]
+__all__ = ["Page", "inspecting", "serve_inspector"]
 
-_HOMES = {"Page": "pages", "serve_inspector": "serving"}
+_HOMES = {"Page": "pages", "inspecting": "serving", "serve_inspector": "serving"}
 """Where each name lives; every start of a board comes here."""
 
 

@@ -25,7 +25,7 @@ from urllib.parse import quote
 import trio
 
 from pegboard import PegboardError, ToolError, __version__
-from pegboard_inspect import catalogue
+from pegboard_inspect import catalogue, own_pages
 from pegboard_inspect.access import Access, Visitor
 from pegboard_inspect.calling import LogLines, RunningCall, answer_of, current
 from pegboard_inspect.pages import Page
@@ -400,6 +400,8 @@ def _static() -> dict[str, tuple[bytes, str]]:
 
 def pages_of(host: Host) -> dict[str, Page]:
     """The pages of plugins, by path; of two that have one path the later plugin's is quarantined."""
+    if not hasattr(host.board.plugins.manager.hook, "provide_pages"):  # a program that took other plugins alone
+        return {page.path: page for page in own_pages.pages()}
     pages: dict[str, Page] = {}
     for record, given in host.board.plugins.ask_for_many("provide_pages", lambda one: isinstance(one, Page), "a Page"):
         for page in given:

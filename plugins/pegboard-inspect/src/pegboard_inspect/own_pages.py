@@ -19,6 +19,11 @@ def _module(name: str) -> str:
     return (resources.files("pegboard_inspect") / "static" / name).read_text(encoding="utf-8")
 
 
+def pages() -> list[Page]:
+    """Both."""
+    return [sources(), health()]
+
+
 def sources() -> Page:
     """What brings tools that come and go, how it does, and starting it again."""
     module, actions = _module("page_sources.js"), {"restart": _restart}

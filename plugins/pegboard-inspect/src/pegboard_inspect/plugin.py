@@ -31,6 +31,6 @@ def register_commands(cli: click.Group) -> None:
 @hookimpl
 def provide_pages() -> list[Page]:
     """Two pages of the inspector itself, made as any plugin makes one."""
-    from pegboard_inspect.own_pages import health, sources
+    from pegboard_inspect.own_pages import pages
 
-    return [sources(), health()]
+    return pages()

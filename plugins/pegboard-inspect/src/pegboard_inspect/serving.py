@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
+from functools import partial
 from typing import TYPE_CHECKING
 
 import trio
@@ -11,7 +13,7 @@ from pegboard import ConfigError
 from pegboard_serving import bound_socket, is_loopback
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncIterator, Callable
 
     from pegboard import Host
 
@@ -79,3 +81,23 @@ async def serve_inspector(
         finally:
             inspector.stop()
             closing.set()
+
+
+@contextlib.asynccontextmanager
+async def inspecting(host: Host, *, tell: Callable[[str], object], user_id: str | None = None) -> AsyncIterator[str]:
+    """Serve the inspector on a free port as long as the block: beside what else a program serves, so that its calls are
+    seen; gives the URL.
+
+    Args:
+        host: whose board is inspected.
+        tell: as of `serve_inspector`.
+        user_id: whose calls from the page they are; None: the configuration's `user_id`.
+
+    Raises:
+        ConfigError: it cannot listen on 127.0.0.1.
+
+    .. versionadded:: 0.1
+    """
+    async with trio.open_nursery() as nursery:
+        yield await nursery.start(partial(serve_inspector, host, tell=tell, user_id=user_id))
+        nursery.cancel_scope.cancel()
