@@ -259,9 +259,9 @@ def counted(
         _lay_out(table, tmp_path)
         with peers.serving(name, command, port, table["ready"], cwd=tmp_path) as address:
             words = [word.format_map({**places, "address": address}) for word in table["init"]]
-            yield _counted(table, make_built(name, tuple(words), env, address=address), site)
+            yield _counted(table, make_built(f"capabilities-{name}", tuple(words), env, address=address), site)
     else:
-        yield _counted(table, make_built(name, tuple(table["init"]), env), site)
+        yield _counted(table, make_built(f"capabilities-{name}", tuple(table["init"]), env), site)
 
 
 def _require(table: Mapping[str, Any]) -> None:

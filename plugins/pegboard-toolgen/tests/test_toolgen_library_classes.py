@@ -235,3 +235,43 @@ def test_properties_tables_and_classes_below_are_followed(read: Read) -> None:
         "by_runner": None, "own_counter": "read", "shared_counter": None, "the_one": None,
     }  # fmt: skip
     assert [draft.words[-1] for draft in found.drafts if draft.runs_code] == ["by_runner"]
+
+
+RUN_BY_PROPERTY = """
+import os, os.path, pickle
+HERE = os.path.dirname(__file__)
+class Formula:
+    def __init__(self, text: str) -> None: self.text = text
+    @property
+    def value(self) -> int: return eval(self.text)
+    @property
+    def constant(self) -> int: return eval("1")
+def by_property(text: str) -> int: return Formula(text).value
+def by_local(text: str) -> int:
+    formula = Formula(text)
+    return formula.value
+def of_its_own(text: str) -> int: return Formula(text).constant
+def load(name: str) -> str:
+    name = os.path.basename(name)
+    with open(file_of(name), "rb") as file:
+        return pickle.load(file)
+def file_of(name: str) -> str: return os.path.join(HERE, name + ".dat")
+def load_any(name: str) -> str:
+    with open(file_of(name), "rb") as file:
+        return pickle.load(file)
+def load_late(name: str) -> str:
+    path = file_of(name)
+    name = os.path.basename(name)
+    with open(path, "rb") as file:
+        return pickle.load(file)
+def evaluate(name: str) -> str:
+    name = os.path.basename(name)
+    return eval(name)
+"""
+
+
+def test_what_a_property_runs_is_followed_and_the_name_of_an_own_file_only_chooses(read: Read) -> None:
+    found = read("runs_by", RUN_BY_PROPERTY)
+    runs = {draft.words[-1] for draft in found.drafts if draft.runs_code}
+    assert runs == {"by_property", "by_local", "load_any", "load_late", "evaluate"}
+    assert {draft.words[-1] for draft in found.drafts} - runs == {"of_its_own", "load", "file_of"}

@@ -4,8 +4,7 @@ Reading data that is the library's own (a pickle beside it, `eval` of a constant
 danger to whoever calls it: only what a caller can put there is. So for each function it is told which of its
 parameters may be in what `eval`, `pickle.load` or `subprocess.run` gets first, through variables, calls and results. A
 value that only chooses among the library's own (a key, an index, a comparison) is not in what it chose. Whatever cannot
-be followed passes on all it got. The summary of a function holds for all of its callers, so each is read once. What a
-property runs is not followed here; what it changes is (`_bodies`).
+be followed passes on all it got. The summary of a function holds for all of its callers, so each is read once.
 """
 
 from __future__ import annotations
@@ -17,8 +16,10 @@ import attrs
 import griffe
 
 from pegboard.limits import FOLLOWED_LEVELS
-from pegboard_toolgen.discover._known import RUNS_ALL, RUNS_KEYWORDS, runs_what_it_gets
+from pegboard_toolgen.discover._classes import property_of
+from pegboard_toolgen.discover._known import OPENERS, RUNS_ALL, RUNS_KEYWORDS, runs_what_it_gets
 from pegboard_toolgen.discover._names import Names
+from pegboard_toolgen.discover._types import dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,6 +33,9 @@ MAX_ROUNDS = 6
 MAX_RUNS = 20
 """Ways that are kept for one function."""
 _NOTHING: frozenset[str] = frozenset()
+LAST_PART = "/"
+"""Behind the name of a parameter of which the last part of a path is left. In the name of a file that only chooses
+among the files of a folder, and what was read from there is not the caller's."""
 _ANSWERS = frozenset(
     f"builtins.{name}"
     for name in ("len", "isinstance", "issubclass", "hasattr", "callable", "bool", "any", "all", "id")
@@ -119,12 +123,24 @@ class _Flow:
         self.names = Names(reach.tree, function, self.nodes)
         self.parameters = frozenset(_names_of(function))
         self.holds: dict[str, frozenset[str]] = {name: frozenset({name}) for name in self.parameters}
+        self.holds |= {name: frozenset({name + LAST_PART}) for name in self._cut_to_last_part(node)}
         for one in self.nodes:  # what is defined inside may be called with anything
             if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
                 every = [*one.args.posonlyargs, *one.args.args, *one.args.kwonlyargs, one.args.vararg, one.args.kwarg]
                 self.holds.update((arg.arg, self.parameters) for arg in every if arg is not None)
                 if not isinstance(one, ast.Lambda):
                     self.holds[one.name] = self.parameters
+
+    def _cut_to_last_part(self, node: FunctionNode) -> Iterator[str]:
+        """Parameters with which a function begins by `name = os.path.basename(name)`."""
+        used: set[str] = set()
+        for statement in node.body:
+            value = statement.value if isinstance(statement, ast.Assign) else None
+            if isinstance(value, ast.Call) and self.names.path(value.func) == _BASENAME:
+                names = {dotted(one) for one in (*statement.targets, *value.args)}  # type: ignore[attr-defined]
+                if len(names) == 1:
+                    yield from (name for name in self.parameters & names if name not in used)
+            used |= {one.id for one in ast.walk(statement) if isinstance(one, ast.Name)}
 
     def summary(self) -> Summary:
         for _ in range(MAX_ROUNDS):
@@ -215,9 +231,19 @@ class _Flow:
             return _NOTHING
         if path == "builtins.getattr" and call.args:
             return self._in_all([call.args[0], *call.args[2:]])
+        if path == _BASENAME:
+            return _last_parts(self._in_all(_given(call)))
+        if path in OPENERS:
+            return frozenset(name for name in self._in_all(_given(call)) if not name.endswith(LAST_PART))
         if (called := self._called(path)) is not None and not _is_maker(called):
             given = self._given_to(called, call)
-            return frozenset[str]().union(*(given.get(name, _NOTHING) for name in self._summary(called).returns))
+            whole = [given.get(name, _NOTHING) for name in self._summary(called).returns]
+            parts = [
+                _last_parts(given.get(name[:-1], _NOTHING))
+                for name in self._summary(called).returns
+                if name.endswith(LAST_PART)
+            ]
+            return frozenset[str]().union(*whole, *parts)
         if isinstance(call.func, ast.Attribute) and call.func.attr == "get" and not self._in(call.func.value):
             return self._in_all(call.args[1:])
         holder = call.func.value if isinstance(call.func, ast.Attribute) else call.func
@@ -236,13 +262,13 @@ class _Flow:
             reached = self._in_all(_run_by(path, call))
             if "import" in path and given and self._is_of_own_package(given[0]):
                 reached = _NOTHING
-            return [Run(why, path, reached)]
+            return [Run(why, path, _names_in(reached))]
         if (called := self._called(path)) is None:
             return []
         given_to = self._given_to(called, call)
         found = []
         for run in self._summary(called).runs:
-            reached = frozenset[str]().union(*(given_to.get(name, _NOTHING) for name in run.given))
+            reached = _names_in(frozenset[str]().union(*(given_to.get(name, _NOTHING) for name in run.given)))
             found.append(attrs.evolve(run, given=reached, by=(called.name, *run.by)))
         return found
 
@@ -254,6 +280,8 @@ class _Flow:
         called = {id(one.func) for one in self.nodes if isinstance(one, ast.Call)}
         inner = {id(one.value) for one in self.nodes if isinstance(one, ast.Attribute)}
         for one in self.nodes:
+            if isinstance(one, ast.Attribute):
+                yield from self._runs_of_property(one)
             if not isinstance(one, ast.Name | ast.Attribute) or id(one) in inner:
                 continue
             own = self.names.path(one) if id(one) in called else None
@@ -264,6 +292,15 @@ class _Flow:
                 for run in self._summary(function).runs if isinstance(function, griffe.Function) else ():
                     given = self.parameters if run.given else _NOTHING
                     yield attrs.evolve(run, given=given, by=(path.rpartition(".")[2], *run.by))
+
+    def _runs_of_property(self, one: ast.Attribute) -> Iterator[Run]:
+        path = self.names.path(one)
+        found = self.reach.tree.get(path) if path is not None and self.reach.tree.owns(path) else None
+        if found is None or "property" not in found.labels or (function := property_of(found)) is None:
+            return
+        for run in self._summary(function).runs:
+            given = _names_in(self._in(one.value)) if run.given else _NOTHING
+            yield attrs.evolve(run, given=given, by=(function.name, *run.by))
 
     def _is_of_own_package(self, name: ast.expr) -> bool:
         """Whether the name of a module begins so that it can only be one of this package."""
@@ -313,6 +350,18 @@ class _Flow:
                 found = [places[place]]
             given[name] = self._in_all(found) | spread
         return given
+
+
+_BASENAME = "os.path.basename"
+
+
+def _last_parts(found: frozenset[str]) -> frozenset[str]:
+    return frozenset(name.removesuffix(LAST_PART) + LAST_PART for name in found)
+
+
+def _names_in(found: frozenset[str]) -> frozenset[str]:
+    """The parameters, whatever is left of them: the last part of a path is still a text of the caller's."""
+    return frozenset(name.removesuffix(LAST_PART) for name in found)
 
 
 def _is_maker(called: griffe.Function) -> bool:
