@@ -164,6 +164,7 @@ def test_stats_sum_by_tool_by_user_and_by_error(audit: Any) -> None:
         ["FORBIDDEN", "1", "1"],
     ]
     shown = json.loads(audit("--user", "ada", "stats", "--json").out)
+    assert json.loads(audit("--json", "--user", "ada", "stats").out) == shown
     assert shown["tools"] == [
         {"name": "halve", "calls": 2, "errors": 0, "p50_ms": 1.0, "p95_ms": 3.0, "slowest_ms": 3.0}
     ]
@@ -186,7 +187,8 @@ def test_where_nothing_is_kept_a_person_is_told_and_a_script_reads_nothing(audit
         (("--since", "yesterday"), "expected a span"),
         (("--since", "-1h"), "expected a span"),
         (("--limit", "x"), "--limit"),
-        (("--follow", "stats", "more"), "unexpected extra argument"),
+        (("stats", "more"), "unexpected extra argument"),
+        (("--follow", "stats"), "--follow and --limit are not of stats"),
         (("show",), "ID"),
         (("show", "nope"), "no call has the id 'nope'"),
         (("bogus",), "No such command 'bogus'"),

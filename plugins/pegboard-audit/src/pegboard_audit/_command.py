@@ -70,6 +70,7 @@ class Wanted:
 
     file: str | None
     query: CallQuery
+    as_json: bool
 
     @classmethod
     def of(cls, ctx: click.Context) -> Wanted:
@@ -80,7 +81,7 @@ class Wanted:
         query = CallQuery(
             since=said.get("since"), name=said.get("tool"), user_id=said.get("user_id"), failed=said.get("errors")
         )
-        return cls(said.get("file"), query)
+        return cls(said.get("file"), query, "as_json" in said)
 
     def path(self, run: ProgramRun) -> Path:
         """The file that is read."""
@@ -109,6 +110,8 @@ def audit(ctx: click.Context, /, limit: int | None, following: bool, as_json: bo
     The calls stand in the order in which they ended; ID is what `pegboard audit show ID` takes.
     """
     if ctx.invoked_subcommand is not None:
+        if following or limit is not None:
+            raise click.UsageError(f"--follow and --limit are not of {ctx.invoked_subcommand}", ctx)
         return
     wanted, run = Wanted.of(ctx), ctx.find_root().obj
     path = wanted.path(run)
@@ -187,7 +190,7 @@ def _follow(wanted: Wanted, path: Path, limit: int | None, *, as_json: bool) -> 
 @click.option("--file", metavar="FILE", help="Read this file, and not that of the configuration.")
 @click.option("--json", "as_json", is_flag=True, help="One object.")
 @click.pass_context
-def show(ctx: click.Context, /, call_id: str, session: str | None, as_json: bool, **_: Any) -> None:
+def show(ctx: click.Context, /, call_id: str, session: str | None, **_: Any) -> None:
     """One call: how it ended, its stages and guards, and as a waterfall the calls that led to it and that it led to."""
     wanted, run = Wanted.of(ctx), ctx.find_root().obj
     with AuditReader(wanted.path(run)) as reader:
@@ -196,7 +199,7 @@ def show(ctx: click.Context, /, call_id: str, session: str | None, as_json: bool
             raise ConfigError(f"no call has the id {call_id[:80]!r}", hint="pegboard audit shows the ids of calls")
         call = found[-1]
         family = reader.family(call)
-    if as_json:
+    if wanted.as_json:
         more = {"session": call.session, "channel": call.channel, "reason": call.reason}
         emit_json({**call.to_json(), **more, "family": [one.to_json() for one in family]})
     else:
@@ -216,7 +219,7 @@ def _note_others(call: CallRecord, found: Sequence[CallRecord]) -> None:
 @_filters
 @click.option("--json", "as_json", is_flag=True, help="One object of arrays: tools, users, errors.")
 @click.pass_context
-def stats(ctx: click.Context, /, as_json: bool, **_: Any) -> None:
+def stats(ctx: click.Context, /, **_: Any) -> None:
     """How many calls, how many failed, and how long they took in milliseconds: by tool, by user, by error code."""
     from pegboard_audit._figures import figures_by
 
@@ -230,7 +233,7 @@ def stats(ctx: click.Context, /, as_json: bool, **_: Any) -> None:
         "users": ("user_id", figures_by(calls, "user_id")),
         "errors": ("code", figures_by(failed, "outcome")),
     }
-    if as_json:
+    if wanted.as_json:
         emit_json(
             {
                 title: [{key: value, **figures.to_json()} for value, figures in found.items()]
