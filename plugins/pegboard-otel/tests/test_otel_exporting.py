@@ -110,3 +110,36 @@ def test_doctor_says_what_is_observed_and_no_credential(monkeypatch: pytest.Monk
     assert told().endswith("an address that cannot be read; look at OTEL_EXPORTER_OTLP_ENDPOINT")
     monkeypatch.setenv("OTEL_SDK_DISABLED", "TRUE")
     assert told() == "nothing is observed: OTEL_SDK_DISABLED is true"
+
+
+async def test_calls_go_on_while_a_collector_hangs_and_what_does_not_fit_is_dropped(host_with: Any) -> None:
+    """No call waits for the exporter, and a queue that is full grows no further."""
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
+
+    from pegboard import hookimpl
+
+    go, sent = threading.Event(), []
+
+    class Hanging(SpanExporter):
+        def export(self, spans: Any) -> SpanExportResult:
+            go.wait()
+            sent.extend(spans)
+            return SpanExportResult.SUCCESS
+
+    class Plugin:
+        name = "hanging"
+
+        @hookimpl
+        def provide_observers(self) -> list[Any]:
+            return [recorder]
+
+    processor = BatchSpanProcessor(Hanging(), max_queue_size=64, max_export_batch_size=32)
+    async with exporting.open_recorder(spans=processor) as recorder:
+        host = await host_with(Plugin())
+        host.add(add)
+        session = host.session()
+        for number in range(1000):
+            assert (await session.call("add", {"a": number, "b": 2})).ok
+        assert not sent
+        go.set()
+    assert 0 < len(sent) <= 64 + 32
