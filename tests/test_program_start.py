@@ -61,7 +61,7 @@ def test_list_imports_and_makes_no_more_than_it_shows(count: Any) -> None:
         "importlib.metadata", "pathlib", "decimal", "email", "ssl", "signal", "base64", "difflib", "tomllib", "yaml",
         "pegboard.schema.structure", "pegboard.schema.explain", "pegboard_chat.settings", "pegboard_cohere.settings",
         "pegboard_gemini.settings", "pegboard_http.settings", "pegboard_mcp.definitions", "pegboard_openai.settings",
-        "pegboard_serving", "dataclasses", "pegboard_audit._writer",
+        "pegboard_serving", "dataclasses", "pegboard_audit._writer", "pegboard_otel.exporting", "opentelemetry",
     }  # fmt: skip
     assert not unused & modules
     assert len(modules) <= 250
@@ -76,7 +76,7 @@ def test_a_call_imports_nothing_of_other_tools_interfaces_and_models(count: Any)
         "asyncio", "fastjsonschema", "jsonschema_rs", "cattrs", "mcp", "httpx2", "email", "importlib.metadata",
         "yaml",
         "pegboard_chat.settings", "pegboard_http.settings", "pegboard_openai.settings", "pegboard_mcp.definitions",
-        "pegboard_mcp.capabilities", "pegboard_memory._store", "pegboard_tasks._threads",
+        "pegboard_mcp.capabilities", "pegboard_memory._store", "pegboard_tasks._threads", "opentelemetry",
     }  # fmt: skip
     assert not unused & modules
     assert len(modules) <= 405
