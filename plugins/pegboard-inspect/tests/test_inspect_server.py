@@ -262,6 +262,60 @@ async def test_a_program_that_took_other_plugins_alone_is_inspected_too(host_wit
     assert [*pages_of(host)] == ["sources", "health"]
 
 
+class Counted:
+    """A source that counts how often it ran."""
+
+    name = "counted"
+    timeout_s = None
+    runs = 0
+
+    async def run(self, slot: Any) -> None:
+        self.runs += 1
+        slot.replace([])
+        await trio.sleep_forever()
+
+
+async def test_a_source_is_started_again_from_its_page(host_with: Any) -> None:
+    source = Counted()
+
+    class Sources:
+        name = "p"
+
+        @hookimpl
+        def provide_sources(self) -> list[Any]:
+            return [source]
+
+    async with inspected(host_with, Sources()) as it:
+        visit = await it.enter()
+        await it.host.wait_for_sources()
+        assert [one["source"] for one in (await visit.get("pages/sources")).json()["sources"]] == ["counted"]
+        assert (await visit.post("pages/sources/restart", {"value": "counted"})).json() == {"state": "ready"}
+        assert source.runs == 2
+        refused = await visit.post("pages/sources/restart", {"value": "nothing"})
+        assert (refused.status_code, "no source named" in refused.json()["problem"]) == (409, True)
+
+
+async def test_a_page_that_fails_says_so_and_its_cause_is_in_the_log(
+    host_with: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def broken(host: Any, value: Any = None) -> Any:
+        raise ValueError("hush")
+
+    class Broken:
+        name = "broken"
+
+        @hookimpl(optionalhook=True)
+        def provide_pages(self) -> list[Page]:
+            return [Page(title="Broken", path="broken", module="", data=broken, actions={"act": broken})]
+
+    async with inspected(host_with, Broken()) as it:
+        visit = await it.enter()
+        for answer in (await visit.get("pages/broken"), await visit.post("pages/broken/act", {})):
+            assert (answer.status_code, "hush" in answer.text) == (500, False)
+            assert "the host's log" in answer.json()["problem"]
+    assert "hush" in caplog.text
+
+
 @pytest.mark.parametrize("path", ["tools", "Coins", "a/b", "", "../x", "a b"])
 def test_a_page_has_a_path_that_is_a_word_and_its_own(path: str) -> None:
     async def data(host: Any) -> Any:

@@ -167,7 +167,7 @@ class Inspector:
         if request.method == "GET" and first in self._get and not rest:
             await self._get[first](request, visitor)
         elif request.method == "GET" and first == "pages" and rest in self._pages:
-            await request.answer_json(await self._pages[rest].data(self._host))
+            await request.answer_json(await _of_page(rest, self._pages[rest].data(self._host)))
         else:
             _require_own(request)
             if first in self._post and not rest:
@@ -245,11 +245,7 @@ class Inspector:
         if page is None or name not in page.actions:
             raise RefusedError(404, "nothing is served here")
         given = await request.json(self._bodies, visitor.base)
-        try:
-            answer = await page.actions[name](self._host, given.get("value"))
-        except ToolError as problem:
-            raise RefusedError(409, problem.message) from problem
-        await request.answer_json(answer)
+        await request.answer_json(await _of_page(path, page.actions[name](self._host, given.get("value"))))
 
     # -- calls
 
@@ -358,6 +354,19 @@ class Inspector:
                 await request.write(shape(said), more=True)
             await request.write(b"", more=False)
             nursery.cancel_scope.cancel()
+
+
+async def _of_page(path: str, work: Awaitable[Any]) -> Any:
+    """What a page of a plugin gives; what it raises stays with it."""
+    try:
+        return await work
+    except ToolError as problem:
+        raise RefusedError(409, problem.message) from problem
+    except PegboardError:
+        raise
+    except Exception as problem:
+        log.exception("the page %s failed", path)
+        raise RefusedError(500, f"the page {path!r} failed; its cause is in the host's log") from problem
 
 
 def _as_lines(said: list[dict[str, Any]]) -> bytes:
