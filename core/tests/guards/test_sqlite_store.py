@@ -202,6 +202,7 @@ async def test_a_crowd_does_not_fill_the_file(store: SqliteStore, clocks: Clocks
 
 # -- processes
 
+posix = pytest.mark.skipif(os.name != "posix", reason="locks and signals of POSIX")
 CHILD = """
 import fcntl, sys, trio
 from pegboard.limit_stores.sqlite_store import SqliteStore
@@ -292,11 +293,13 @@ def test_three_processes_never_take_more_than_the_limit_and_never_less(children:
     assert (claimed, taken) == (1, 9)
 
 
+@posix
 def test_three_processes_never_run_more_calls_than_there_are_places(children: Children) -> None:
     for child in [children.start("work", 5) for _ in range(3)]:
         assert child.communicate()[0].split() == ["True"] * 10
 
 
+@posix
 async def test_no_place_is_lost_and_no_file_broken_by_a_process_that_is_killed_while_it_writes(
     children: Children,
 ) -> None:
