@@ -44,7 +44,7 @@ def test_it_says_each_tool_with_its_tokens_and_what_is_left_out_with_the_reason(
     assert (name, category, said) == ("doubling_twice", category, "Twice a number.")
     assert head.endswith(f"about {tokens} tokens in all")
     assert rest[0] == ""
-    assert any(line.startswith("  python:doubling.Shelf: a class") for line in rest)
+    assert any(line.startswith("  class doubling.Shelf: 1 method of objects") for line in rest)
 
 
 def test_it_writes_nothing(run: Callable[..., list[str]]) -> None:
