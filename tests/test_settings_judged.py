@@ -50,6 +50,8 @@ JUDGED: Mapping[str, Mapping[str, str]] = {
         "validator": PREFERENCE,
         "without": ALWAYS,
         "observe": ADD,
+        "limit_store": ALWAYS,
+        "limit_store_fails": CHOICE,
         "max_arguments_bytes": RAISE,
         "max_result_bytes": RAISE,
         "kept_results_bytes": RAISE,
@@ -104,6 +106,8 @@ JUDGED: Mapping[str, Mapping[str, str]] = {
         "arguments": ALWAYS,
         "fails": ALWAYS,
     },
+    "plugins.cache": {"max_bytes": RAISE, "tools": PREFERENCE},
+    "plugins.cache.tools": {"cache_s": PREFERENCE, "vary": TAKE},
     "plugins.chat": {
         "model": ALWAYS,
         "system": ALWAYS,
