@@ -476,6 +476,32 @@ async def test_credentials_go_with_a_redirect_on_the_same_origin_and_nowhere_els
     assert server.requests[1].headers["authorization"] == "Bearer t0ken-value"
 
 
+@pytest.mark.parametrize(
+    ("server_says", "location", "is_followed"),
+    [
+        ({}, "/x/", True),
+        ({}, "/x", False),
+        ({}, "/x/y", False),
+        ({}, "/x/?a=1", False),
+        ({"redirects": "none"}, "/x/", False),
+    ],
+)
+async def test_a_slash_at_the_end_is_no_other_address(serve, tool_of, server_says, location, is_followed):
+    server = await serve(lambda request, count: moved(308, location) if count == 1 else answer())
+    result = await (await tool_of(server.url, method="POST", server=server_says))()
+    assert len(server.requests) == 1 + is_followed
+    if is_followed:
+        assert_ok(result)
+        assert (server.requests[1].method, server.requests[1].target) == ("POST", "/x/")
+    else:
+        assert_error(result, "UPSTREAM_ERROR", reason="redirect")
+
+
+async def test_a_slash_that_turns_a_write_into_a_read_is_not_followed(serve, tool_of):
+    server = await serve(lambda request, count: moved(301, "/x/") if count == 1 else answer())
+    assert_error(await (await tool_of(server.url, method="POST"))(), "UPSTREAM_ERROR", reason="redirect")
+
+
 async def test_a_circle_of_redirects_ends(serve, tool_of):
     server = await serve(moved(302, "/x"))
     ask = await tool_of(server.url, server={"redirects": "same-origin"})

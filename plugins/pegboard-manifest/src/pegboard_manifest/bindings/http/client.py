@@ -15,7 +15,7 @@ from __future__ import annotations
 import contextlib
 import random
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
@@ -31,7 +31,7 @@ from pegboard_manifest.bindings.http.answer import (
     broken_answer,
 )
 from pegboard_manifest.bindings.http.auth import with_credentials
-from pegboard_manifest.bindings.http.redirects import MAX_REDIRECTS, redirected
+from pegboard_manifest.bindings.http.redirects import MAX_REDIRECTS, differs_by_slash, redirected
 from pegboard_manifest.bindings.http.statuses import REPEATABLE, code_of
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class Exchange:
         statuses: the binding's own.
         max_bytes: of the answer.
         tries: how often it is sent at most; 1 where it is not idempotent.
-        follows: whether redirects on the same origin are followed.
+        follows: which redirects: none, on the same origin, or only to the same address with or without a slash.
         deadline: by the loop's clock, for the waits between tries.
     """
 
@@ -91,7 +91,7 @@ class Exchange:
     statuses: Mapping[str, str] | None = None
     max_bytes: int = MAX_BYTES
     tries: int = 1
-    follows: bool = False
+    follows: Literal["none", "slash", "same-origin"] = "none"
     deadline: float = float("inf")
 
 
@@ -155,10 +155,10 @@ class HttpClient:
         request = exchange.request
         for _ in range(MAX_REDIRECTS + 1):
             received = await self._once(exchange, request)
-            if isinstance(received, _Refusal) or not exchange.follows:
+            if isinstance(received, _Refusal) or exchange.follows == "none":
                 return received
             following = redirected(request, received.status, received.headers.get("location", ""))
-            if following is None:
+            if following is None or (exchange.follows == "slash" and not differs_by_slash(request, following)):
                 return received
             request = following
         return _Refusal(

@@ -109,7 +109,7 @@ class _Plan:
             statuses=self.binding.get("statuses"),
             max_bytes=self.binding.get("output", {}).get("max_bytes", MAX_BYTES),
             tries=server.get("retries", RETRIES) + 1 if reading.is_idempotent else 1,
-            follows=server.get("redirects") == "same-origin",
+            follows=server.get("redirects", "slash"),
             deadline=context.deadline,
         )
         with context.session.host.span(request.method, "client", self._told()) as ended:
