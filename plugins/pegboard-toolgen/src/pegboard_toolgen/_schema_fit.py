@@ -86,8 +86,10 @@ _CUT = 120
 def _shrink(
     schema: Json, defs: Mapping[str, Json], budget: int, work: Work | None, *, is_loose: bool
 ) -> tuple[Json, list[str]]:
-    def unfold(texts: int, depth: int, collapse: frozenset[str] = frozenset(), cap: int = 0) -> _Unfold | None:
-        made = _Unfold(defs, texts, depth, cap or budget, is_loose, collapse)
+    def unfold(
+        texts: int, depth: int, collapse: frozenset[str] = frozenset(), cap: int = 0, *, is_measured: bool = False
+    ) -> _Unfold | None:
+        made = _Unfold(defs, texts, depth, cap or budget, is_loose, collapse, is_measured=is_measured)
         try:
             made.schema = made.of(schema, 0, "")
         except _TooLargeError:
@@ -98,14 +100,26 @@ def _shrink(
         made.size = size_of(made.schema)
         return made
 
+    def fitting(texts: int, depth: int) -> _Unfold | None:
+        made = unfold(texts, depth)
+        return made if made and made.size <= budget else None
+
     deepest = 8 if is_loose else MAX_DEPTH
-    for texts in (0, 1, 2):
-        if (made := unfold(texts, deepest)) and made.size <= budget:
-            return made.schema, _notes(texts, made.cut, is_loose)
-    for depth in range(min(deepest, 12), 0, -1):
-        if (made := unfold(2, depth)) and made.size <= budget:
-            made = _refined(unfold, made, depth, budget)
-            return made.schema, _notes(2, made.cut, is_loose)
+    if made := fitting(0, deepest):
+        return made.schema, _notes(0, made.cut, is_loose)
+    if bare := fitting(2, deepest):
+        made = fitting(1, deepest)
+        return (made or bare).schema, _notes(1, (made or bare).cut, is_loose)
+    # From the top down, as far as it fits: what leads back to itself is too large from some level on, most often soon.
+    made = None
+    for depth in range(1, min(deepest, 12) + 1):
+        deeper = fitting(2, depth)
+        if deeper is None:
+            break
+        made = deeper
+    if made:
+        made = _refined(unfold, made, made.depth, budget)
+        return made.schema, _notes(2, made.cut, is_loose)
     for texts, depth in ((3, 1), (3, 0)):
         if (made := unfold(texts, depth)) and made.size <= budget:
             return made.schema, _notes(3, made.cut, is_loose)
@@ -114,7 +128,7 @@ def _shrink(
 
 def _refined(unfold: Callable[..., _Unfold | None], made: _Unfold, depth: int, budget: int) -> _Unfold:
     """One level more, with only the largest parts of that level plain."""
-    wide = unfold(2, depth + 1, cap=budget * 40)
+    wide = unfold(2, depth + 1, cap=budget * 40, is_measured=True)
     if wide is None:
         return made
     gains = sorted(wide.sizes.items(), key=lambda item: (-item[1], item[0]))
@@ -148,14 +162,23 @@ def _notes(texts: int, cut: list[str], is_loose: bool) -> list[str]:
 class _Unfold:
     """One way to write a schema: how much text, how deep, and which parts plain.
 
-    `cut` holds the paths that became plain; `sizes` what the parts at the last level but one would free.
+    `cut` holds the paths that became plain; `sizes`, if it is measured, what the parts at the last level but one would
+    free.
     """
 
     schema: Json
     size: int
 
     def __init__(
-        self, defs: Mapping[str, Json], texts: int, depth: int, cap: int, is_loose: bool, collapse: frozenset[str]
+        self,
+        defs: Mapping[str, Json],
+        texts: int,
+        depth: int,
+        cap: int,
+        is_loose: bool,
+        collapse: frozenset[str],
+        *,
+        is_measured: bool,
     ) -> None:
         self.defs = defs
         self.texts = texts
@@ -164,6 +187,7 @@ class _Unfold:
         self.looked_at = 0
         self.is_loose = is_loose
         self.collapse = collapse
+        self.is_measured = is_measured
         self.cut: list[str] = []
         self.sizes: dict[str, int] = {}
         self.wider = 0
@@ -183,7 +207,7 @@ class _Unfold:
         if depth > self.depth or (depth == self.depth and depth and any(True for _ in subschemas(schema))):
             return self._plain(schema, path)
         found = self._node(schema, depth, path)
-        if depth == self.depth - 1 and depth:
+        if self.is_measured and depth == self.depth - 1 and depth:
             self.sizes[path] = size_of(found)
         return found
 
