@@ -7,7 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pegboard_toolgen.discover._program_drafts import draft_of
-from pegboard_toolgen.discover._program_ends import endless_command, endless_option, one_is_answer, success_of
+from pegboard_toolgen.discover._program_ends import (
+    also_answers,
+    endless_command,
+    endless_option,
+    one_is_answer,
+    success_of,
+)
 from pegboard_toolgen.discover._program_parts import Command, Level, Parameter, Program
 from pegboard_toolgen.drafts import Draft, LeftOut
 
@@ -186,6 +192,13 @@ def test_a_draft_says_which_statuses_are_answers_and_leaves_the_rest_to_what_is_
     assert "success_with_output" not in known.binding
     assert guessed.binding["success_with_output"] == [1]
     assert "success" not in guessed.binding
+
+
+def test_an_option_that_gives_findings_another_status_makes_that_an_answer_too() -> None:
+    strict = [(("--strict",), "return non-zero exit code on warnings as well as errors")]
+    assert also_answers(strict, (0, 1)) == [2]
+    assert also_answers(strict, ()) == [1, 2]
+    assert also_answers([(("--strict",), "end with an error")], ()) == [1]
 
 
 @given(st.text(max_size=300), st.text(max_size=300))

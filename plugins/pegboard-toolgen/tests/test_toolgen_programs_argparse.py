@@ -105,7 +105,7 @@ def thing(program):
 def test_actions_become_schemas(thing):
     (draft,) = thing[1].drafts
     properties = draft.input_schema["properties"]
-    assert draft.description == "Show thing.\n\nMore."
+    assert draft.description == "Show thing.\n\nMore.\n\nExactly one of these may be given: this, that."
     assert draft.input_schema["required"] == ["name", "number", "kind"]
     assert properties["long_one"]["description"] == "Has d at 100%. Default: d."
     assert properties["q"] == {"type": "integer", "minimum": 1, "maximum": 4}

@@ -400,3 +400,50 @@ def test_a_form_with_a_fixed_word_between_its_values_is_not_offered_and_told() -
         (("mine",), ["set_or_remove", "to"]),
     ]
     assert any("ship <name> move" in note for note in read.notes)
+
+
+EXCLUSIVE = "Usage: x [-a | -b] [-n | --dry-run] [--json|--table=NAME]\nDo it.\n\nOptions:\n  -a  first\n  -b  second\n  -n, --dry-run  nothing\n  --json  as JSON\n  --table=NAME  as a table\n"
+
+
+def test_a_model_is_told_what_may_not_be_said_together() -> None:
+    """Flags too, of which no schema can tell it: in the description, where a model reads it. Spellings are no rivals."""
+    said = draft(EXCLUSIVE).description
+    assert (
+        said == "Do it.\n\nAt most one of these may be given: a, b.\n\nAt most one of these may be given: json, table."
+    )
+
+
+GREP = "Usage: x [OPTION]... PATTERNS [FILE]...\nSearch.\n\n  -e, --regexp=PATTERNS  use PATTERNS for matching\n  -f, --file=FILE  take PATTERNS from FILE\n  -c, --count  only a count\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"patterns": "a", "file": ["b"]}, ["a", "./b"]),
+        ({"regexp": ["-a", "c"], "file": ["b"]}, ["--regexp=-a", "--regexp=c", "./b"]),
+        ({"file_option": "p", "file": ["b"]}, ["--file=./p", "./b"]),
+    ],
+)
+def test_an_option_may_stand_for_a_program_that_comes_first(arguments: dict[str, Any], words: list[str]) -> None:
+    assert "required" not in draft(GREP).input_schema
+    assert line(GREP, **arguments) == words
+
+
+def test_a_word_that_no_option_gives_is_required() -> None:
+    text = (
+        "Usage: x PATTERN [FILE]...\nSearch.\n\n  --name=NAME  a name\n  --count  only a count\n  --file=FILE  a file\n"
+    )
+    assert draft(text).input_schema["required"] == ["pattern"]
+
+
+def test_an_option_of_two_values_binds_a_name() -> None:
+    text = "Usage: x [options]\nDo it.\n\n  --arg a v        set variable $a to value <v>;\n  --tab            use tabs\n  --slurpfile a f  set $a to what <f> holds\n"
+    assert line(text, arg=[["x", "1"], ["y", "2"]]) == ["--arg", "x", "1", "--arg", "y", "2"]
+    assert "slurpfile" not in draft(text).input_schema["properties"], "a path that nobody judges"
+
+
+@pytest.mark.parametrize("says", ["List of files, or `-` to read from stdin", "standard input is '-'"])
+def test_a_dash_that_an_argument_explains_stands_for_standard_input(says: str) -> None:
+    text = f"Usage: x [OPTIONS] [FILES]...\n\nArguments:\n  [FILES]...  {says}\n\nOptions:\n      --fast  fast\n  -h, --help\n          Print help\n"
+    read = help_text.parse(text, ("x",))
+    assert [one.stdin for one in read.positionals] == ["word"]

@@ -272,3 +272,40 @@ def test_a_help_that_names_the_rest_of_itself_is_asked_for_it(tmp_path: Path, na
 
 def test_a_help_that_only_speaks_of_all_is_asked_no_more() -> None:
     assert help_text.names_whole_help("  --help       all of it\n  --no-help all\n  --help-allow") == ""
+
+
+BULLETS = r""".SH NAME
+thing \- show the lines of files
+.SH OPTIONS
+.IP "\[ci]" 4
+\fB\-\-slurp\fR/\fB\-s\fR:
+.IP
+Read all of it\.
+.IP "\(bu" 4
+\fB\-\-color\-output\fR / \fB\-C\fR and \fB\-\-monochrome\fR / \fB\-M\fR:
+.IP
+With colours or without\.
+.IP "\[ci]" 4
+\fB\-\-indent n\fR:
+.IP
+So many spaces\.
+"""
+
+
+def test_what_stands_behind_a_bullet_is_what_the_page_speaks_of() -> None:
+    read = help_text.parse(_manuals.text_of(BULLETS), ("thing",))
+    found = {one.flags: (one.form, one.text) for one in read.options}
+    assert found[("-s", "--slurp")] == ("flag", "Read all of it.")
+    assert ("-C", "--color-output") in found
+    assert ("-M", "--monochrome") in found
+    assert found[("--indent",)][0] == "value"
+
+
+@pytest.mark.parametrize("says", ["Some of the options include:", "See the manpage for more options."])
+def test_a_help_that_says_it_is_not_all_is_completed_by_its_page(installed: Any, says: str) -> None:
+    options = "".join(f"  -{letter}  does {letter} now\\n" for letter in "sabc")
+    body = f"printf 'Usage: thing [options] [file]\\n\\nShow files.\\n\\n{says}\\n{options}'"
+    [draft] = discover_program(str(installed(body, man=BULLETS))).drafts
+    assert {"slurp", "a", "indent", "monochrome"} <= draft.input_schema["properties"].keys()
+    assert "s" not in draft.input_schema["properties"]
+    assert draft.description.startswith("Show files.")

@@ -154,7 +154,7 @@ def test_what_cannot_be_said_is_left_out_with_its_reason():
         return found.why
 
     assert "no name for a command" in left(word="--help")
-    assert "more than" in left(*(Parameter(name=f"n{n}", flags=(f"--n{n}",)) for n in range(300)))
+    assert "more than" in left(*(Parameter(name=f"n{n}", flags=(f"--n{n}",)) for n in range(500)))
     assert "required" in left(Parameter(name="x", flags=("--x",), required=True, dropped="it cannot be judged"))
 
 
@@ -290,3 +290,29 @@ def test_a_dash_is_said_where_text_is_given_in_the_place_of_a_file():
     assert draft.binding["arguments"][-1] == {"kind": "literal", "value": "-", "when": "input_text"}
     assert draft.input_schema["required"] == ["table"]
     assert draft.binding["stdin"]["parameter"] == "input_text"
+
+
+@pytest.mark.parametrize(
+    ("flags", "text"),
+    [
+        (("--fix-only",), "Apply fixes to resolve lint violations"),
+        (("--add-noqa",), "Enable automatic additions of `noqa` directives to failing lines"),
+        (("--write-baseline",), "Keep what is known"),
+        (("-i", "--in-place"), ""),
+    ],
+)
+def test_an_option_that_changes_files_is_known_by_its_name_or_its_help(flags, text):
+    assert guess.changes(flags, text)
+
+
+@pytest.mark.parametrize(
+    ("flags", "text"),
+    [
+        (("--diff",), "Avoid writing any fixed files back; instead, output a diff"),
+        (("--fixable",), "List of rule codes to treat as eligible for fix"),
+        (("--fixed-strings",), "Patterns are texts"),
+        ((), "Adds up the lines of files"),
+    ],
+)
+def test_an_option_that_only_speaks_of_changes_stays(flags, text):
+    assert not guess.changes(flags, text)

@@ -42,7 +42,17 @@ _SPACED_META = re.compile(
     r"durations?|count|bool|bools|bytes|bytesHex|ip|ipNet|file|path|dir|directory|url|name|key=value|value|list)"
     r"(?:\.\.\.|…)?(?: |$)){1,4}$"
 )
-_ALTERNATIVES = re.compile(r",\s+(?=-)|,(?=-)|\s+\|\s+(?=-)|\|(?=-)|\s+or\s+(?=-)|\s+/\s+(?=-)|\s+(?=--?[A-Za-z])")
+_PLACE = r"(?:[a-z]|value|file|filename|text|path|JSON-text)"
+_SEVERAL = re.compile(rf"(?:name|key|variable(?:-name)?|{_PLACE})(?: {_PLACE}){{1,2}}")
+"""Words of one option that stand for values, though nothing is put around them."""
+_BINDS = re.compile(r"<(?:[akn]|name|key|variable|variable-name)> <[\w-]+>")
+"""A name and what it stands for: an option that is said once for each name."""
+_ALTERNATIVES = re.compile(
+    r",\s+(?=-)|,(?=-)|\s+\|\s+(?=-)|\|(?=-)|\s+or\s+(?=-)|\s+/\s+(?=-)|/(?=--?[A-Za-z])|\s+(?=--?[A-Za-z])"
+)
+_OTHERS = re.compile(r"\s+and\s+(?=-)")
+"""Between options that one text speaks of: `--color / -C and --monochrome / -M`."""
+_HAS_FILE = re.compile(r"<(?:f|file|filename|path|dir)>")
 _USAGE_META = re.compile(r"\[(?:-\w\|)?(--[a-z][\w-]{0,60})[ =](<[^<>\[\]]{1,60}>|[A-Z][A-Z_-]{0,40})")
 _TYPED = re.compile(r"\[(string|number|array|count|boolean)\](?= |$)")
 _TYPED_AS = {"string": "string", "number": "float", "array": "strings", "count": "", "boolean": ""}
@@ -57,8 +67,8 @@ def options_of(lines: Sequence[str]) -> Iterator[Parameter]:
     metas = _metas(lines)
     whole = "\n".join(lines)
     count = 0
-    for spec, said in _entries(lines):
-        for option in _option(spec, said, metas, whole):
+    for specs, said in _entries(lines):
+        for option in (one for spec in _OTHERS.split(specs) for one in _option(spec, said, metas, whole)):
             fresh = _without(option, taken)
             flags = {*option.flags, *option.off_flags}
             if fresh is not None and not _END_OPTIONS & flags and count < MAX_OPTIONS:
@@ -237,6 +247,8 @@ def _spaced(rest: str, said: str) -> tuple[str, str]:
         return rest, ""
     if said and re.fullmatch(r"[a-z][\w-]{0,30}", rest):  # with the explanation behind a gap: --indent uint   how deep
         return f"<{rest}>", ""
+    if said and _SEVERAL.fullmatch(rest):  # --arg a v   set variable $a to value <v>
+        return " ".join(f"<{word}>" for word in rest.split()), ""
     found = re.match(r"^(<[^<>]{1,60}>(?:\.\.\.)?) +(\S.*)$", rest)
     return (found[1], found[2]) if found else ("", rest)
 
@@ -259,7 +271,7 @@ def _valued(read: _Spec, meta: str, said: str, whole: str, *, optional: bool, ma
     is_text = schema == {"type": "string"}
     is_path = is_text and guess.is_path(name, meta.upper(), said if "path" in said.lower() else "")
     plain = meta.strip("<>").lower()
-    repeats = bool(_REPEATED.search(said)) or many or plain in values_of.LISTS
+    repeats = bool(_REPEATED.search(said) or _BINDS.fullmatch(meta)) or many or plain in values_of.LISTS
     words = (
         len(meta.split())
         if re.fullmatch(r"(?:<[\w-]+>|[A-Z][A-Z_-]+)(?: (?:<[\w-]+>|[A-Z][A-Z_-]+)){1,3}", meta)
@@ -267,6 +279,7 @@ def _valued(read: _Spec, meta: str, said: str, whole: str, *, optional: bool, ma
     )
     optional = optional and words == 1 and not repeats
     may_repeat = is_text and not is_path and words == 1 and not repeats and not optional
+    is_path = is_path or (words > 1 and bool(_HAS_FILE.search(meta)))
     notes = ["taken for a path by its name or help."] if is_path else []
     return Parameter(
         name=name,

@@ -26,10 +26,11 @@ _NAMED = re.compile(r"\\\((..)|\\\[([A-Za-z]{2})\]|\\\*(?:\(..|\[[^\]]{0,40}\]|.
 _SIGNS = {
     "aq": "'", "cq": "'", "oq": "'", "lq": '"', "rq": '"', "dq": '"', "em": "-", "en": "-", "hy": "-", "mi": "-",
     "ha": "^", "ti": "~", "bu": "*", "rs": "\\", "la": "<", "ra": ">", "ga": "`", "at": "@", "sh": "#", "Do": "$",
-    "or": "|",
+    "or": "|", "ci": "o",
 }  # fmt: skip
 _ALTERNATING = frozenset({"BR", "RB", "BI", "IB", "IR", "RI"})
 _PLAIN = frozenset({"B", "I", "SM", "SB", "R"})
+_BULLETS = frozenset("*o")
 _SPACES = frozenset({"PP", "LP", "P", "Pp", "sp"})
 
 
@@ -115,7 +116,7 @@ class _Page:
 
     def words(self, text: str) -> Iterator[str]:
         if self.awaits_tag and text:
-            self.awaits_tag, self.tag, self.is_tagged = False, text, True
+            self.awaits_tag, self.tag, self.is_tagged = False, text.removesuffix(":"), True
         elif not self.is_filled:
             self.open.append(text.strip())
             yield from self.flush()
@@ -141,8 +142,9 @@ class _Page:
         elif name in ("IP", "It"):
             yield from self.flush()
             said = _arguments(rest)
-            self.tag = (said[0] if said else "") if name == "IP" else " ".join(self.mdoc(said))
-            self.is_tagged = True
+            tag = (said[0] if said else "") if name == "IP" else " ".join(self.mdoc(said))
+            self.awaits_tag = tag in _BULLETS  # what is behind a bullet is what the paragraphs below it are about
+            self.tag, self.is_tagged = "" if self.awaits_tag else tag, True
         else:
             yield from self._other(name, rest)
 

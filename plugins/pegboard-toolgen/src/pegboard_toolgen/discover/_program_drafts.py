@@ -154,7 +154,8 @@ def _unchanging(shown: list[tuple[int, Parameter]], command: Command, notes: lis
     changing = [
         p
         for _, p in shown
-        if not p.required and (named & {*p.flags} or guess.changes(p.flags) or (p.is_positional and p.metavar in named))
+        if not p.required
+        and (named & {*p.flags} or guess.changes(p.flags, p.text) or (p.is_positional and p.metavar in named))
     ]
     if changing:
         notes.append(f"Dropped: {', '.join(map(_called, changing))} (the tool reads, and this would change something).")
@@ -189,15 +190,16 @@ def _assembled(
             required.append(key)
         notes.extend(f"{_called(parameter)}: {note}" for note in parameter.notes)
     arguments = arguments_of(command, levels, piped, reads=category in ("read", "analytics"))
-    of = None if piped is None else names[[parameter for _, parameter in shown].index(piped)]
-    properties |= _input(command, of)
-    more: dict[str, Json] = {"required": required, "dependentRequired": follow(levels)}
-    more["not"] = _excluded(command, shown, names, notes)
-    success = _success(command, words, notes)
+    properties |= _input(command, None if piped is None else names[[one for _, one in shown].index(piped)])
+    excluded, exclusive = _excluded(command, shown, names)
+    more = {"required": required, "dependentRequired": follow(levels), "not": excluded}
+    notes += exclusive
     return Draft(
         id=name,
         words=words,
-        binding=_binding(program, arguments, is_piped=INPUT in properties, is_json=is_json, success=success),
+        binding=_binding(
+            program, arguments, _statuses(command, words, notes), is_piped=INPUT in properties, is_json=is_json
+        ),
         input_schema={
             "type": "object",
             "properties": properties,
@@ -205,7 +207,7 @@ def _assembled(
             "additionalProperties": False,
         },
         output_schema={"type": "object"} if is_json else _TEXT_RESULT,
-        description=text or f"Run {where}.",
+        description="\n\n".join((text or f"Run {where}.", *exclusive)),
         kind=program.kind,
         where=where,
         title=where[:200],
@@ -230,15 +232,17 @@ def _input(command: Command, stands_in: str | None) -> dict[str, Json]:
     return {INPUT: {"type": "string", "description": f"{about}."}} if command.reads_input else {}
 
 
-def _success(command: Command, words: Sequence[str], notes: list[str]) -> tuple[int, ...] | None:
+def _statuses(command: Command, words: Sequence[str], notes: list[str]) -> dict[str, list[int]]:
+    """The exit statuses that are answers: always, and where they come with output alone."""
     success = ends.success_of(words, command.whole or command.text, command.options)
     if success:
         notes.append(f"Exit statuses that are answers: {', '.join(map(str, success))}.")
-    return success
+    told = {"success": list(success or ()), "success_with_output": ends.also_answers(command.options, success)}
+    return {key: statuses for key, statuses in told.items() if statuses}
 
 
 def _binding(
-    program: Program, arguments: Sequence[Json], *, is_piped: bool, is_json: bool, success: tuple[int, ...] | None
+    program: Program, arguments: Sequence[Json], statuses: Mapping[str, Json], *, is_piped: bool, is_json: bool
 ) -> dict[str, Json]:
     return {
         "kind": "subprocess",
@@ -246,7 +250,7 @@ def _binding(
         "arguments": arguments,
         **({"stdin": {"parameter": INPUT, "format": "text"}} if is_piped else {}),
         "output": {"parser": "json" if is_json else "text"},
-        **({"success": list(success)} if success else {"success_with_output": [1]}),
+        **statuses,
         **({"exits": [dict(one) for one in _EXITS]} if program.kind != "help" else {}),
     }
 
@@ -440,9 +444,10 @@ def _shown_default(parameter: Parameter) -> str:
 
 
 def _excluded(
-    command: Command, shown: Sequence[tuple[int, Parameter]], names: Sequence[str], notes: list[str]
-) -> dict[str, Json] | None:
-    """What may not be said together. A flag that is false is not said, so that flags are only noted."""
+    command: Command, shown: Sequence[tuple[int, Parameter]], names: Sequence[str]
+) -> tuple[dict[str, Json] | None, list[str]]:
+    """What may not be said together, and sentences that say it; of flags no schema can: one that is false is unsaid."""
+    notes: list[str] = []
     last = len(command.levels) - 1
     here = [(key, parameter) for (depth, parameter), key in zip(shown, names, strict=True) if depth == last]
     pairs: list[dict[str, Json]] = []
@@ -458,8 +463,8 @@ def _excluded(
         values = [key for key, parameter in known if parameter.form == "value"]
         pairs.extend({"required": [one, other]} for i, one in enumerate(values) for other in values[i + 1 :])
     if not pairs or len(pairs) > 20:
-        return None
-    return pairs[0] if len(pairs) == 1 else {"anyOf": pairs}
+        return None, notes
+    return (pairs[0] if len(pairs) == 1 else {"anyOf": pairs}), notes
 
 
 def _errors(program: Program) -> tuple[dict[str, str], ...]:

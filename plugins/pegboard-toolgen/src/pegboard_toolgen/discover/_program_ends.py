@@ -179,6 +179,9 @@ _IS_TROUBLE = re.compile(
     re.IGNORECASE,
 )
 _IS_DONE = re.compile(r"\b(?:success\w*|ok|okay|no error|without error|completed|fine)\b", re.IGNORECASE)
+_NON_ZERO = re.compile(
+    r"\bnon-?zero\b[^.;]{0,40}\b(?:warnings?|findings?|issues?|violations?|changes?|differences?)\b", re.IGNORECASE
+)
 _EXIT_ZERO = re.compile(
     r"\bexit\w*\b[^.;]{0,40}\b0\b[^.;]{0,20}\b(?:even|regardless|despite|always)\b|\balways exit\w*\b[^.;]{0,30}\b0\b",
     re.IGNORECASE,
@@ -201,6 +204,13 @@ def success_of(
     if any("exit" in one and (_EXIT_ZERO.search(one) or one_is_answer(one)) for one in map(str.lower, texts)):
         return FINDS
     return None
+
+
+def also_answers(options: Iterable[tuple[Sequence[str], str]], success: Sequence[int] | None) -> list[int]:
+    """Exit statuses that are answers where there is output and nothing on standard error: 1 by custom, and 2 where an
+    option says that it makes the status of findings another one (`--strict`: non-zero on warnings, too)."""
+    makes_another = any(_NON_ZERO.search(said) for _, said in options)
+    return [status for status in ((1, 2) if makes_another else (1,)) if status not in (success or ())]
 
 
 def one_is_answer(text: str) -> bool:

@@ -37,7 +37,10 @@ def arguments_of(
                 word["spread"] = True
             if terminated and parameter.schema.get("type") in ("integer", "number", ["number", "string"]):
                 word["guard"] = "none"
-            if not parameter.required and any(_goes_without(one, parameter) for one, _ in positionals[index + 1 :]):
+            behind = positionals[index + 1 :]
+            if not parameter.required and (
+                (parameter.is_replaced and behind) or any(_goes_without(one, parameter) for one, _ in behind)
+            ):
                 word["optional"] = True
             arguments.append(word | _value(parameter, reads=reads))
             if parameter is piped and parameter.stdin == "word":
@@ -88,7 +91,7 @@ def follow(levels: Mapping[int, Sequence[tuple[Parameter, str]]]) -> dict[str, l
     for here in levels.values():
         before: tuple[str, int | None] | None = None
         for parameter, key in here:
-            if not parameter.is_positional or parameter.required or parameter.stdin == "word":
+            if not parameter.is_positional or parameter.required or parameter.is_replaced or parameter.stdin == "word":
                 continue
             if before is not None and (before[1] is None or before[1] != parameter.group):
                 follows[key] = [before[0]]

@@ -45,6 +45,7 @@ class Parameter:
         notes: what was lost on the way.
         dropped: why no tool shows it.
         group: the number of its group in the command, of which at most one may be said.
+        is_replaced: a positional in whose place an option may stand, so that words behind it may be given without it.
     """
 
     name: str
@@ -68,6 +69,7 @@ class Parameter:
     notes: tuple[str, ...] = ()
     dropped: str | None = None
     group: int | None = None
+    is_replaced: bool = False
 
     @property
     def is_positional(self) -> bool:

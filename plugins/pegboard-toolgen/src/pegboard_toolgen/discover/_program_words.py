@@ -148,6 +148,12 @@ _CHANGING_FLAGS = DESTRUCTIVE | _words(
     in-place inplace write write-changes fix apply overwrite save fprint fprint0 fprintf fls force-write autofix
     """
 )
+_CHANGING_BEGINNINGS = frozenset({"fix", "apply", "autofix", "write"})
+_CHANGES_FILES = re.compile(
+    r"^(?:enables? )?(?:automatic(?:ally)? )?(?:additions? of|adds?|appl(?:y|ies) (?:\w+ )?fixes|rewrites?|"
+    r"modif(?:y|ies))\b[^.]{0,80}\b(?:files?|failing lines|in[- ]place|violations)\b",
+    re.IGNORECASE,
+)
 _PERSON_FLAGS = frozenset({"interactive", "pdb", "ipdb", "edit-todo", "edit-description", "reedit-message"})
 _CODE_METAVARS = frozenset({"CMD", "COMMAND", "PROG", "PROGRAM", "SCRIPT", "EXPR_PYTHON", "CODE"})
 _OUTPUT_HELP = re.compile(
@@ -378,9 +384,11 @@ def access_of(name: str, text: str) -> str:
     return "read" if _READS.search(words) else "guess"
 
 
-def changes(flags: Iterable[str]) -> bool:
-    """Whether a flag by its own name makes a command change something: `--in-place`, `-delete`."""
-    return any(flag.lstrip("-") in _CHANGING_FLAGS for flag in flags)
+def changes(flags: Iterable[str], text: str) -> bool:
+    """Whether an option makes a command change something, by its name or its help: `--in-place`, `--fix-only`."""
+    names = [flag.lstrip("-") for flag in flags]
+    by_name = any(name in _CHANGING_FLAGS or name.partition("-")[0] in _CHANGING_BEGINNINGS for name in names)
+    return by_name or bool(names and _CHANGES_FILES.search(text))
 
 
 def changes_with(text: str) -> str:
@@ -431,6 +439,8 @@ def is_connection(text: str) -> bool:
 
 def takes_queries(name: str, text: str) -> bool:
     """Whether a value is a query of a language that can open files itself, which no judge of paths sees."""
+    if re.search(r"\bcomma[- ]separated\b", text, re.IGNORECASE):  # of names: --select RULE,RULE
+        return False
     return bool(_SQL_NAME.match(name) or _SQL_HELP.search(text))
 
 

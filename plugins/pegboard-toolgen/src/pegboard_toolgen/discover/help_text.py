@@ -60,6 +60,19 @@ _COMPLAINT = re.compile(
     r"\b(?:unknown|invalid|illegal|unrecognized|unrecognised|bad) (?:option|argument|flag)", re.IGNORECASE
 )
 _SHORT_HELP = re.compile(r"(?<![\w-])(?:-h(?:\s*[|,/]\s*|\s+)--help|--help(?:\s*[|,/]\s*|\s+)-h)(?![\w-])")
+_PARTIAL = re.compile(
+    r"\b(?:some|most|many) of the options (?:include|are)\b|\bcommonly used options\b|"
+    r"\bman(?:ual)?(?: |-)?page\b[^.\n]{0,20}\bfor (?:more|all|other|further)\b[^.\n]{0,12}\boptions\b",
+    re.IGNORECASE,
+)
+_DASH = re.compile(
+    r"[\"'`]-[\"'`][^.]{0,40}\b(?:stdin|standard input)\b|\b(?:stdin|standard input)\b[^.]{0,30}[\"'`(]-[\"'`)]",
+    re.IGNORECASE,
+)
+_ALTERNATIVES = re.compile(r"[\[(](-[^\[\](){}|]{1,60}(?:\|\s*-[^\[\](){}|]{1,60}){1,10})[\])]")
+FIRST_GROUP = 1_000
+"""Numbers from here on are of groups of options; below they are of positionals."""
+_OWN_PROGRAM = re.compile(r"pattern|script|program|expr|filter|regex|query|code", re.IGNORECASE)
 _WHOLE_HELP = re.compile(r"(?<![\w-])--help[ =-]all(?![\w-])")
 
 
@@ -86,6 +99,7 @@ class Help:
         is_led: its options may stand before the word of a command.
         reads_input: it reads its standard input where no argument says otherwise.
         terminator: its parser is one of those that take `--`.
+        is_partial: it says itself that it has more options than it lists.
         notes: what was not understood.
     """
 
@@ -98,6 +112,7 @@ class Help:
     is_led: bool = False
     reads_input: bool = False
     terminator: bool = False
+    is_partial: bool = False
     notes: tuple[str, ...] = ()
 
     @property
@@ -151,11 +166,12 @@ def parse(text: str, words: Sequence[str]) -> Help:
     forms = [form for form in forms if not form.is_split]
     own = [form for form in forms if not form.words]
     options += tuple(_shown_alone([call for call, form in zip(calls, forms, strict=True) if not form.words], options))
+    options = _exclusive(calls, options)
     positionals, notes = positionals_of([form for form in own if not (commands and form.command)], listed, whole)
     notes += tuple(f"Not offered: {call[:200]} (a fixed word stands between its values)." for call in split[:5])
     variants = () if commands else tuple(_variants(calls, forms, options, whole))
     description = _description(lines, words)
-    positionals, reads_input = _with_input(positionals, description, whole)
+    positionals, reads_input = _with_input(_replaced(positionals, options), description, whole)
     is_own = any(not form.command or (form.command == "optional" and len(forms) > 1) for form in own)
     return Help(
         text=description,
@@ -167,34 +183,44 @@ def parse(text: str, words: Sequence[str]) -> Help:
         is_led=any(form.is_led for form in forms),
         reads_input=reads_input,
         terminator=bool(_KNOWN_PARSER.search(whole)),
+        is_partial=bool(_PARTIAL.search(whole)),
         notes=("Read from its help text; what that does not say is not known.", *notes),
     )
 
 
 def is_brief(read: Help) -> bool:
     """Whether a help explains hardly an option, or not what it is for: it shows a usage, a manual page has the rest."""
-    return sum(1 for one in read.options if one.text) < 3 or not read.text
+    return read.is_partial or _is_unexplained(read) or not read.text
+
+
+def _is_unexplained(read: Help) -> bool:
+    return sum(1 for one in read.options if one.text) < 3
 
 
 def completed(brief: Help, page: Help) -> Help:
     """What a brief help says, with the explanations, options and arguments of the manual page of the same program."""
-    if sum(1 for one in brief.options if one.text) >= 3:
+    if not brief.is_partial and not _is_unexplained(brief):
         return attrs.evolve(brief, text=page.text)
     told = {flag: one for one in page.options for flag in one.flags}
     options: list[Parameter] = []
     for one in brief.options:
         better = next((told[flag] for flag in one.flags if flag in told), None)
-        options.append(better if better is not None and not one.text else one)
+        options.append(better if better is not None and (not one.text or _is_of_more_names(better, one)) else one)
     known = {flag for one in (*brief.options, *options) for flag in (*one.flags, *one.off_flags)}
     more = [one for one in page.options if not known & {*one.flags, *one.off_flags}]
     return attrs.evolve(
         brief,
-        text=page.text if len(page.text) > len(brief.text) else brief.text,
+        text=page.text if len(page.text) > len(brief.text) and not brief.is_partial else brief.text,
         options=(*options, *more),
         positionals=brief.positionals or page.positionals,
         reads_input=brief.reads_input or page.reads_input,
         notes=(*brief.notes, "Its manual page says what its help does not."),
     )
+
+
+def _is_of_more_names(one: Parameter, other: Parameter) -> bool:
+    """Whether an option is another that is spelt in more ways: `--slurp, -s` and `-s`."""
+    return one.form == other.form and {*one.flags} > {*other.flags}
 
 
 def _is_command(
@@ -244,6 +270,41 @@ def _variants(
         yield Variant(words=words, parameters=(*shown, *positionals), notes=notes)
 
 
+def _exclusive(calls: Sequence[str], options: tuple[Parameter, ...]) -> tuple[Parameter, ...]:
+    """The options, those in a group of their own that the usage shows as alternatives: `[--json | --table]`. Several
+    spellings of one option (`[-n | --dry-run]`) are none."""
+    places = {flag: place for place, one in enumerate(options) for flag in (*one.flags, *one.off_flags)}
+    groups: dict[int, int] = {}
+    for shown in (found[1] for call in calls for found in _ALTERNATIVES.finditer(call[:4_000])):
+        words = [word.split("=")[0].split()[:1] for word in shown.split("|")]
+        told = {places[word[0]] for word in words if word and word[0] in places}
+        if len(told) > 1 and len(told) == len(words) and not told & groups.keys():
+            groups |= dict.fromkeys(told, FIRST_GROUP + len(groups))
+    return tuple(attrs.evolve(one, group=groups.get(place, one.group)) for place, one in enumerate(options))
+
+
+def _replaced(positionals: tuple[Parameter, ...], options: Sequence[Parameter]) -> tuple[Parameter, ...]:
+    """The positionals, one that is a program of its own not required where an option gives it too: `-e PATTERNS`, or
+    `take PATTERNS from FILE`, as of grep, sed and awk."""
+
+    def of(one: Parameter) -> Parameter:
+        if not one.required or one.words != 1 or not _OWN_PROGRAM.search(one.name):
+            return one
+        name = re.escape(one.name)
+        taken = re.compile(rf"\b(?:take|read|use|get|obtain|load)s? (?:the )?{name}\b.{{0,20}}\bfrom\b", re.IGNORECASE)
+        instead = [
+            other.flags[-1]
+            for other in options
+            if other.flags
+            and other.form == "value"
+            and (other.metavar.strip("<>[]=").lower() == one.name.lower() or taken.search(other.text))
+        ]
+        said = f"{one.text} Left out where {' or '.join(instead)} is given.".strip()
+        return attrs.evolve(one, required=False, is_replaced=True, text=said) if instead else one
+
+    return tuple(of(one) for one in positionals)
+
+
 def _with_input(positionals: tuple[Parameter, ...], text: str, whole: str) -> tuple[tuple[Parameter, ...], bool]:
     """Which argument standard input stands in for: the first that may be left out and names what is read.
 
@@ -252,6 +313,10 @@ def _with_input(positionals: tuple[Parameter, ...], text: str, whole: str) -> tu
     Returns:
         The parameters, and whether the program reads its standard input beside them.
     """
+    for index, one in enumerate(positionals):
+        if _DASH.search(one.text):
+            read = attrs.evolve(one, stdin="word", required=False, at_least=0)
+            return (*positionals[:index], read, *positionals[index + 1 :]), False
     if guess.takes_stdin(text) or guess.reads_where_nothing_is_named(whole):
         for index, one in enumerate(positionals):
             if not one.required and (one.access or one.words is None or "input" in one.name.lower()):
