@@ -29,7 +29,7 @@ from pegboard import (
     tool,
 )
 from pegboard_cache._layer import canonical
-from pegboard_cache._results import Results
+from pegboard_cache.plugin import Cache
 
 CACHED = ["cache_s=60"]
 
@@ -221,7 +221,7 @@ async def test_what_is_not_for_others_is_never_cached(
     async with hosting(look_up(does, **marks)) as host:
         for _ in range(2):
             assert await asked(host) in ("miss", "-")
-        assert len(host.resource(Results)) == 0
+        assert len(host.resource(Cache).results) == 0
     assert len(runs) == 2
 
 
@@ -469,7 +469,7 @@ async def test_a_call_that_was_under_way_when_its_tool_changed_is_not_kept(runs:
 
 async def test_the_least_recently_used_goes_and_bytes_are_bounded(look_up: Any) -> None:
     async with hosting(look_up(lambda context: "x" * 500), max_bytes=5_000) as host:
-        results = host.resource(Results)
+        results = host.resource(Cache).results
         for key in "abc":
             await asked(host, {"key": key})
         assert await asked(host, {"key": "a"}) == "hit"
@@ -494,7 +494,7 @@ async def test_a_result_is_kept_up_to_the_size_at_which_it_is_cut(look_up: Any, 
 async def test_a_result_that_is_larger_than_all_of_it_is_not_kept(look_up: Any) -> None:
     async with hosting(look_up(large), max_bytes=1_000) as host:
         assert [await asked(host), await asked(host)] == ["miss", "miss"]
-        assert host.resource(Results).size == 0
+        assert host.resource(Cache).results.size == 0
 
 
 # the same with and without ----------------------------------------
@@ -557,9 +557,13 @@ def test_a_board_without_cached_tools_imports_nothing_of_the_layer() -> None:
     import sys
 
     code = (
-        "import sys; from pegboard import load_board, tool; import pegboard_cache.plugin as p\n"
-        "board = load_board({}, [p]); board.add(tool(lambda: None) if False else tool(name='x')(lambda: None))\n"
-        "assert not {'pegboard_cache._layer', 'pegboard_cache._results', 'trio'} & sys.modules.keys()\n"
-        "assert board.registry.plans['x'].layers == ()"
+        "import sys; from pegboard import load_board, open_host_sync, tool; import pegboard_cache.plugin as p\n"
+        "one = tool(name='x')(lambda: None)\n"
+        "board = load_board({}, [p]); board.add(one)\n"
+        "assert board.registry.plans['x'].layers == ()\n"
+        "assert 'trio' not in sys.modules\n"
+        "with open_host_sync(plugins=[p]) as host:\n"
+        "    host.add(one); host.call('x').raise_for_error()\n"
+        "assert not {'pegboard_cache._layer', 'pegboard_cache._results'} & sys.modules.keys()"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

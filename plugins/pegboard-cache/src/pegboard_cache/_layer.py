@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any
 import trio
 
 from pegboard import Layer, TextContent, ToolResult
-from pegboard_cache._results import Flight, Results, scope_of
+from pegboard_cache._results import Flight, scope_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping
 
     from pegboard import CallContext, CallNext, CheckedResult, Session, Tool
-    from pegboard_cache._results import Cached, Key
+    from pegboard_cache._results import Cached, Key, Results
     from pegboard_cache.settings import Rule
 
 NAME = "cache"
@@ -38,8 +38,8 @@ _OF_SESSION: Mapping[str, Callable[[Session], Hashable]] = {
 _to_json = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
 
-def make_layer(tool: Tool, rule: Rule) -> Layer:
-    """The layer of one tool."""
+def make_layer(tool: Tool, rule: Rule, results_in: Callable[[Any], Results]) -> Layer:
+    """The layer of one tool; `results_in(host)` are the results of a host."""
     fingerprint, scope, current_time = tool.fingerprint, scope_of(tool), trio.current_time
     parts = [_OF_SESSION.get(name) or _of_environment(name) for name in sorted({*rule.vary, *tool.secrets})]
     known: tuple[Any, Results] | None = None
@@ -48,7 +48,7 @@ def make_layer(tool: Tool, rule: Rule) -> Layer:
         nonlocal known
         host = context.session.host
         if known is None or known[0] is not host:
-            known = host, host.resource(Results)
+            known = host, results_in(host)
             known[1].watch(host)
         return known[1]
 

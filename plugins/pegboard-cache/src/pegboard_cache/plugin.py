@@ -30,24 +30,44 @@ def make_layers(tool: Tool, settings: CacheSettings) -> Layer | None:
         return None
     from pegboard_cache._layer import make_layer
 
-    return make_layer(tool, rule)
+    return make_layer(tool, rule, lambda host: host.resource(Cache).results)
 
 
 @hookimpl
-def open_resources(settings: CacheSettings) -> AbstractAsyncContextManager[Results]:
+def open_resources(settings: CacheSettings) -> AbstractAsyncContextManager[Cache]:
     """What is cached, for as long as the host runs."""
     return _open(settings)
 
 
-@contextlib.asynccontextmanager
-async def _open(settings: CacheSettings) -> AsyncIterator[Results]:
-    from pegboard_cache._results import Results
+class Cache:
+    """What is cached in one host; nothing is imported for it before the first call of a tool that is cached."""
 
-    results = Results(settings.max_bytes)
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+        self._results: Results | None = None
+
+    @property
+    def results(self) -> Results:
+        """The results, by their keys."""
+        if self._results is None:
+            from pegboard_cache._results import Results
+
+            self._results = Results(self._max_bytes)
+        return self._results
+
+    def close(self) -> None:
+        """Forget everything; the host ends."""
+        if self._results is not None:
+            self._results.close()
+
+
+@contextlib.asynccontextmanager
+async def _open(settings: CacheSettings) -> AsyncIterator[Cache]:
+    cache = Cache(settings.max_bytes)
     try:
-        yield results
+        yield cache
     finally:
-        results.close()
+        cache.close()
 
 
 @hookimpl
