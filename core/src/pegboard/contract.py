@@ -113,7 +113,7 @@ class LimitStore(Protocol):
     where that cannot be known (a dry run asks them); and `async aclose()`, awaited when the host ends. A store may be
     asked again after that.
 
-    .. versionadded:: 0.2.0
+    .. versionadded:: 0.1
     """
 
     async def take(self, key: str, count: int, period_s: float) -> float:

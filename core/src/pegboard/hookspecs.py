@@ -161,7 +161,7 @@ def provide_limit_store(settings: Any) -> LimitStore | None:
     first asked. Two plugins that both answer are a CONFLICT, which calls of such tools answer until `limit_store` under
     `[core]` names one. None: nothing to count in. An exception: tools with such limits are not registered.
 
-    .. versionadded:: 0.2.0
+    .. versionadded:: 0.1
     """
 
 

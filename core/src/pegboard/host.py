@@ -79,7 +79,7 @@ class Host:
 
         It is made for the first call that a limit holds.
 
-        .. versionadded:: 0.2.0
+        .. versionadded:: 0.1
         """
         return self.board.limit_stores.open()
 

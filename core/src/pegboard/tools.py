@@ -180,7 +180,7 @@ class Limits(Value):
     def is_counted(self) -> bool:
         """Whether calls are counted: in this process, or where processes share that.
 
-        .. versionadded:: 0.2.0
+        .. versionadded:: 0.1
         """
         return self.cooldown_s is not None or self.rate_limit is not None or self.concurrency is not None
 

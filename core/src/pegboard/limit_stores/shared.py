@@ -36,7 +36,7 @@ class SharedLimits:
         store: where is counted.
         fails_open: let calls pass where the store fails.
 
-    .. versionadded:: 0.2.0
+    .. versionadded:: 0.1
     """
 
     def __init__(self, name: str, store: LimitStore, *, fails_open: bool = False) -> None:
