@@ -12,11 +12,12 @@ from collections.abc import AsyncIterator, Callable
 from itertools import pairwise
 from typing import Any
 
+import attrs
 import httpx2
 import pytest
 import trio
 
-from pegboard import ErrorCode
+from pegboard import ErrorCode, trace
 from pegboard_chat import ModelError
 from pegboard_chat.wire.faults import Place
 from pegboard_chat.wire.transport import Transport, open_transport
@@ -108,6 +109,23 @@ async def test_a_request_is_json_with_the_headers_of_its_place() -> None:
     assert request.headers["content-type"] == "application/json"
     assert request.headers["accept-encoding"] == "gzip, deflate"
     assert request.headers["user-agent"].startswith("pegboard-chat/")
+
+
+async def test_a_request_hands_on_the_trace_that_it_belongs_to_and_its_place_has_the_last_word() -> None:
+    parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    peer = Peer(OK, OK, OK)
+    own = attrs.evolve(ACME, headers={**ACME.headers, "baggage": "own=1"})
+    async with transport_to(peer) as transport:
+        with trace.following({"traceparent": parent, "baggage": "tenant=blue"}):
+            await transport.post(URL, {}, ACME)
+            await transport.post(URL, {}, own)
+        await transport.post(URL, {}, ACME)
+    told = [{key: one.headers[key] for key in trace.MAX_CHARACTERS if key in one.headers} for one in peer.requests]
+    assert told == [
+        {"traceparent": parent, "baggage": "tenant=blue"},
+        {"traceparent": parent, "baggage": "own=1"},
+        {},
+    ]
 
 
 async def test_a_list_is_asked_for_without_a_body() -> None:

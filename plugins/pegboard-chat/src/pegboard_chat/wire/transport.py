@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from pegboard import ErrorCode, Retry
+from pegboard.trace import carrier
 from pegboard_chat.contract import ModelError
 from pegboard_chat.wire import faults
 from pegboard_chat.wire.keys import MASKED, MIN_SECRET, Headers, check_address, check_headers
@@ -287,6 +288,7 @@ class _Request:
             self.headers["connection"] = "close"
         if content is not None:
             self.headers["content-type"] = "application/json"
+        self.headers.update(carrier.get() or {})  # the trace that the conversation belongs to
         self.headers.update(place.headers)
 
 
