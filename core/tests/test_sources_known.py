@@ -69,6 +69,25 @@ def test_a_source_that_remembers_wrongly_is_as_one_that_knows_nothing(known: Any
     assert board.source_states["far"][0] is SourceState.CONFIGURED
 
 
+def test_what_keeps_a_source_from_running_is_its_reason_before_it_is_started(caplog: Any) -> None:
+    problem = PluginError("needs far 2.x,\nand 3.0 is installed", hint="install the other")
+    board = load_board({}, [plugin_of(Source(known=problem), Source("good"))])
+    told = {one.source: (one.state, one.reason) for one in board.source_statuses()}
+    assert told == {
+        "far": (SourceState.CONFIGURED, "needs far 2.x, and 3.0 is installed; install the other"),
+        "good": (SourceState.CONFIGURED, SourceState.CONFIGURED.meaning),
+    }
+    assert not caplog.records
+
+
+async def test_a_source_that_runs_all_the_same_loses_that_reason() -> None:
+    source = Source(known=PluginError("needs far 2.x"))
+    async with open_host({}, [plugin_of(source)]) as host:
+        source.go_on.set()
+        await wait_all_tasks_blocked()
+        assert host.board.source_states["far"] == (SourceState.READY, None)
+
+
 def test_what_a_source_says_of_the_configuration_is_heard() -> None:
     with pytest.raises(ConfigError, match="no such folder"):
         load_board({}, [plugin_of(Source(known=ConfigError("no such folder")))])

@@ -392,7 +392,8 @@ class ToolSource(Protocol):
     are taken down. It is cancelled when the host ends.
 
     It may also have `required: bool` (the host does not open unless the source is ready), `known()`, its tools as it
-    last offered them (those are registered from the moment the board is loaded; None: nothing is known), and
+    last offered them (those are registered from the moment the board is loaded; None: nothing is known; a `PluginError`
+    that it raises says why the source cannot run as things are: the reason of its state, until it is started), and
     `other_name(name)`: under which name a tool of its is registered where another has that one already; None: not at
     all. `may_bring(name)` says whether a tool of that name could be its own, while it is not ready; a source without
     it may bring any. `why_held(name)` gives, of a name that it once had and that a person has to decide about, what

@@ -139,6 +139,8 @@ PREPARED = {
 DOORS = {
     "list": "warning: the source one offers nothing",
     "list --sources": "",
+    "list --wait 0": "warning: the source one offers nothing",
+    "list --sources --wait 0": "",
     "call add a:=1 b:=2": "error: ",
     "show add": "error: ",
     "batch": "",
@@ -173,14 +175,14 @@ def run_misfit(tmp_path: Path) -> Any:
             input='{"name": "add", "arguments": {"a": 1, "b": 2}}\n' if words == "batch" else "",
         )  # fmt: skip
 
-    assert "known" in run("list", "").stdout
+    assert "known" in run("list --wait 60", "").stdout  # no test of how fast a server starts
     return run
 
 
 @pytest.mark.parametrize("problem", PREPARED)
 def test_every_door_says_that_the_sdk_does_not_fit_and_what_repairs_it(run_misfit: Any, problem: str) -> None:
     for words, begins in DOORS.items():
-        if problem != WRONG_RELEASE and words in {"list", "list --sources", "show add", "lock"}:
+        if problem != WRONG_RELEASE and words.split()[0] in {"list", "show", "lock"}:
             continue  # the version fits, and what is known of the server is told without the SDK
         done = run_misfit(words, PREPARED[problem])
         said = (done.stdout + done.stderr).replace('\\"', '"')

@@ -407,7 +407,12 @@ class Board:
     def _register_known(self, source: ToolSource) -> None:
         """Register the tools that a source offered when it last ran."""
         remember = getattr(source, "known", None)
-        known = remember() if remember is not None else None
+        try:
+            known = remember() if remember is not None else None
+        except PluginError as problem:  # what keeps the source from running is said before anybody starts it
+            reason = f"{problem.message}; {problem.hint}" if problem.hint else problem.message
+            self.set_source_state(source.name, SourceState.CONFIGURED, reason)
+            return
         if known is not None:
             self.replace_source(source.name, known)
             self.set_source_state(source.name, SourceState.KNOWN)

@@ -9,6 +9,7 @@ Nothing of the `mcp` SDK is imported here.
 from __future__ import annotations
 
 import contextlib
+import functools
 import logging
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Protocol
@@ -18,12 +19,12 @@ from pegboard.errors import reason_of
 from pegboard_mcp.client import cache
 from pegboard_mcp.client.names import DIGITS, MAX_NAME, board_names, plain_name, qualified_name
 from pegboard_mcp.lock.pins import identity_of, pin_of, resource_pin
-from pegboard_mcp.sdk import problem_with
+from pegboard_mcp.sdk import REACHING, problem_with
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from pegboard import Content, HeldBackError, Session, SourceSlot
+    from pegboard import Content, HeldBackError, PluginError, Session, SourceSlot
     from pegboard_mcp.client.discovery import Entry, Listing
     from pegboard_mcp.collected import Capabilities
     from pegboard_mcp.definitions import ServerDefinition
@@ -66,12 +67,17 @@ class SourceGroup:
         self.catalogues: list[Catalogue] = []
         self._contested: frozenset[str] | None = None
 
+    @functools.cached_property
+    def sdk_problem(self) -> PluginError | None:
+        """Why none of them can be started: the installed SDK is of another release. It is not imported for that."""
+        return problem_with(needs=REACHING)
+
     @property
     def contested(self) -> frozenset[str]:
         """Names that more than one server wants; each is asked for what it remembers first."""
         if self._contested is None:
             # With another release of the SDK no server can be started: what it offered before is not offered now.
-            for one in self.catalogues if problem_with() is None else ():
+            for one in self.catalogues if self.sdk_problem is None else ():
                 one.remember()
             wanted = Counter(name for one in self.catalogues for name in one.plain_names.values())
             self._contested = frozenset(name for name, count in wanted.items() if count > 1)
@@ -132,6 +138,11 @@ class Catalogue:
             self._slot = self.capabilities = None
 
     # -- the list
+
+    @property
+    def sdk_problem(self) -> PluginError | None:
+        """Why the server cannot be started, whatever it is: see `SourceGroup.sdk_problem`."""
+        return self._group.sdk_problem
 
     def known(self) -> tuple[Tool, ...] | None:
         """The tools that the server offered when it last ran; None where that is not known."""

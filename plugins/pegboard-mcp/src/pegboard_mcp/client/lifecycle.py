@@ -142,7 +142,7 @@ class Lifecycle:
             if trio.current_time() - began > HEALTHY_S:
                 pause_s = PAUSE_S[0]
             self.trouble = error
-            log.warning("the MCP server %s is not ready: %s", self._definition.name, self._reason_of(error))
+            log.warning("the MCP server %s is not ready: %s", self._definition.name, self.reason_of_state(error))
             if self._was_ready and self._attempt is not None:
                 continue  # it did run, and somebody waits already
             self._wanted = trio.Event()
@@ -161,20 +161,21 @@ class Lifecycle:
             self._attempt.end(error)
             self._attempt = None
 
-    def _reason_of(self, error: LinkError) -> str:
+    def reason_of_state(self, error: LinkError) -> str:
+        """Why the server is not ready, with the command or the URL that it is reached by."""
         return f"{self._definition.shown}: {error.explanation}"
 
     def _say_coming(self, slot: SourceSlot, *, installs: bool = False) -> None:
         """Say that the server is being started; one that did not start keeps the reason until it does."""
         self.installs = installs
-        reason = self._reason_of(self.trouble) if self.trouble is not None and not installs else None
+        reason = self.reason_of_state(self.trouble) if self.trouble is not None and not installs else None
         slot.set_state(SourceState.INSTALLING if installs else SourceState.STARTING, reason)
 
     def _say_down(self, slot: SourceSlot, error: LinkError) -> bool:
         """Say why the server is down; whether trying again would not help."""
         self.trouble = error
         dead = not self._was_ready and error.kind in NO_RETRY
-        slot.set_state(SourceState.FAILED if dead else SourceState.BACKING_OFF, self._reason_of(error))
+        slot.set_state(SourceState.FAILED if dead else SourceState.BACKING_OFF, self.reason_of_state(error))
         return dead
 
     def _want(self) -> None:
@@ -265,4 +266,9 @@ def import_connection() -> Callable[..., Any]:
                 raise
         else:
             return open_connection
-    raise LinkError("wrong_sdk", problem.message, f"Install it: {problem.hint}")
+    raise wrong_sdk(problem)
+
+
+def wrong_sdk(problem: PluginError) -> LinkError:
+    """Why no server can be started with the installed SDK."""
+    return LinkError("wrong_sdk", problem.message, f"Install it: {problem.hint}")

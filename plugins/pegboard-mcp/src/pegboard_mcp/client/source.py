@@ -12,10 +12,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pegboard import PluginError
 from pegboard_mcp.client.calls import Calls
 from pegboard_mcp.client.catalogue import Catalogue, SourceGroup
 from pegboard_mcp.client.elicitation import Elicitation
-from pegboard_mcp.client.lifecycle import Lifecycle
+from pegboard_mcp.client.lifecycle import Lifecycle, wrong_sdk
 from pegboard_mcp.client.lists import Lists
 
 if TYPE_CHECKING:
@@ -96,7 +97,13 @@ class McpSource:
         return self.catalogue.held
 
     def known(self) -> tuple[Tool, ...] | None:
-        """The tools that the server offered when it last ran; None where that is not known."""
+        """The tools that the server offered when it last ran; None where that is not known.
+
+        Raises:
+            PluginError: no server can be started with the installed MCP SDK.
+        """
+        if (problem := self.catalogue.sdk_problem) is not None:
+            raise PluginError(self._lifecycle.reason_of_state(wrong_sdk(problem)))
         return self.catalogue.known()
 
     def other_name(self, name: str) -> str | None:
