@@ -3,6 +3,7 @@
 plugin      the hooks; every board imports it, and it imports nothing of OpenTelemetry
 variables   whether anything is observed, and where it goes
 recording   what is observed, as spans and histograms, by the semantic conventions
+sampling    whether a span is not sampled, decided before anything is made for it
 exporting   the SDK, as `OTEL_*` variables say it, for as long as a host runs
 """
 

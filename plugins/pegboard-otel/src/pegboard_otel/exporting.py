@@ -29,6 +29,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExport
 
 from pegboard import ConfigError, __version__
 from pegboard_otel.recording import Recorder
+from pegboard_otel.sampling import Ids
 from pegboard_otel.variables import destination, is_asked_for
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ async def open_recorder(
         yield Recorder(theirs.get_tracer(NAME, __version__), meter, content=content)
         return
     resource = Resource.create({} if os.environ.get("OTEL_SERVICE_NAME") else {SERVICE_NAME: NAME})
-    tracers = TracerProvider(resource=resource, shutdown_on_exit=False)
+    tracers = TracerProvider(resource=resource, shutdown_on_exit=False, id_generator=Ids())
     for processor in [spans] if spans is not None else _processors():
         tracers.add_span_processor(processor)
     readers: list[Any] = ([reader] if reader else [] if spans else list(_readers())) if metrics else []

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import json
 import os
-from contextvars import ContextVar
+from collections.abc import Mapping
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -27,9 +27,10 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 
 from pegboard import Stage
 from pegboard.trace import carrier
+from pegboard_otel.sampling import Dropped, decision_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator
 
     from opentelemetry.context import Context
     from opentelemetry.metrics import Histogram, Meter
@@ -73,43 +74,55 @@ _COUNTED = (
 )  # fmt: skip
 """Attributes by which is counted: few values each."""
 
-_current: ContextVar[_Open | None] = ContextVar("pegboard_otel.current", default=None)
-"""Our span that is current. What is in the carrier and not of it came from outside, later."""
-
 _TRACE, _BAGGAGE = TraceContextTextMapPropagator(), W3CBaggagePropagator()
 
 
-class _Open:
-    """A span that is current, and what was before."""
+class _Open(Mapping[str, str]):
+    """A span that is current until it is left: for OpenTelemetry, and in `carrier`, as W3C has it with the baggage of
+    what it lies below. That is written when somebody asks: few calls hand a trace on."""
 
-    __slots__ = ("_before", "_carried", "_context", "is_call", "span", "trace")
+    __slots__ = ("_baggage", "_before", "_context", "_written", "is_call", "span")
 
     def __init__(self, span: Span, context: Context | None, *, is_call: bool) -> None:
         self.span, self.is_call = span, is_call
+        self._written: dict[str, str] | None = None
+        before = carrier.get()
+        self._baggage: str | None = (
+            None if before is None else before._baggage if type(before) is _Open else before.get("baggage")
+        )
         self._context = attach(set_span_in_context(span, context))
-        self.trace = _carried(span)
-        self._carried = None if self.trace is None else carrier.set(self.trace)
-        self._before = _current.set(self)
+        # A span without ids: nobody makes spans, and what came in goes on as it is.
+        is_some = type(span) is Dropped or span.get_span_context().is_valid
+        self._before = carrier.set(self) if is_some else None
 
     def leave(self) -> None:
         """It is current no more."""
-        _current.reset(self._before)
-        if self._carried is not None:
-            carrier.reset(self._carried)
+        if self._before is not None:
+            carrier.reset(self._before)
         detach(self._context)
 
+    def _all(self) -> dict[str, str]:
+        if self._written is None:
+            known = self.span.get_span_context()
+            told = {"traceparent": f"00-{known.trace_id:032x}-{known.span_id:016x}-{int(known.trace_flags):02x}"}
+            if known.trace_state:
+                told["tracestate"] = known.trace_state.to_header()
+            if self._baggage is not None:
+                told["baggage"] = self._baggage
+            self._written = told
+        return self._written
 
-def _carried(span: Span) -> Mapping[str, str] | None:
-    """The span as W3C has it, with the baggage of what it lies below; None: nobody makes spans, and what came in goes
-    on as it is."""
-    known = span.get_span_context()
-    if not known.is_valid:
-        return None
-    trace = {"traceparent": f"00-{known.trace_id:032x}-{known.span_id:016x}-{int(known.trace_flags):02x}"}
-    if known.trace_state:
-        trace["tracestate"] = known.trace_state.to_header()
-    before = carrier.get()
-    return {**trace, "baggage": before["baggage"]} if before is not None and "baggage" in before else trace
+    def __getitem__(self, key: str) -> str:
+        return self._all()[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return dict, (self._all(),)  # what a worker process is given
 
 
 class Recorder:
@@ -123,6 +136,7 @@ class Recorder:
 
     def __init__(self, tracer: Tracer, meter: Meter | None, *, content: bool) -> None:
         self._tracer = tracer
+        self._decision = decision_of(tracer)
         self._content = content
         self._histograms: dict[str, Histogram] = {}
         if meter is not None:
@@ -138,8 +152,15 @@ class Recorder:
         """Open the span of a call, before the call is admitted."""
         name, attributes = self._told_of(call, tool)
         context, links = _parent()
-        told = {**attributes, "gen_ai.tool.call.id": str(call.id)}
-        return _Open(self._tracer.start_span(name, context, SpanKind.INTERNAL, told, links), context, is_call=True)
+        span = self._dropped(context)
+        if span is None:
+            told = {**attributes, "gen_ai.tool.call.id": str(call.id)}
+            span = self._tracer.start_span(name, context, SpanKind.INTERNAL, told, links)
+        return _Open(span, context, is_call=True)
+
+    def _dropped(self, context: Context | None) -> Span | None:
+        """The span of what is not sampled; None: it is, or the sampler is to be asked."""
+        return None if self._decision is None else self._decision.dropped(context)
 
     def _told_of(self, call: ToolCall, tool: Tool | None) -> tuple[str, dict[str, Any]]:
         """The name of the span, and the attributes that are alike for all calls of a tool."""
@@ -195,14 +216,15 @@ class Recorder:
 
     def span(self, name: str, kind: str, attributes: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], None]:
         """Open a span around other work of the host; what is given ends it."""
-        current = _current.get()
-        if kind == "client" and current is not None and current.is_call and _is_tools_call(attributes):
+        current = carrier.get()
+        if kind == "client" and type(current) is _Open and current.is_call and _is_tools_call(attributes):
             return self._added_to(current.span, kind, attributes)
         context, links = _parent()
         started = perf_counter()
-        opened = _Open(
-            self._tracer.start_span(name, context, _KINDS[kind], dict(attributes), links), context, is_call=False
-        )
+        span = self._dropped(context)
+        if span is None:
+            span = self._tracer.start_span(name, context, _KINDS[kind], dict(attributes), links)
+        opened = _Open(span, context, is_call=False)
 
         def end(found: Mapping[str, Any]) -> None:
             opened.leave()
@@ -253,8 +275,8 @@ def _parent() -> tuple[Context | None, list[Link] | None]:
     A span of another trace that is current, as that of an HTTP framework around an MCP request, becomes a link (the MCP
     conventions).
     """
-    came, ours = carrier.get(), _current.get()
-    if came is None or (ours is not None and came is ours.trace):
+    came = carrier.get()
+    if came is None or type(came) is _Open:  # what came from outside is no span of ours
         return None, None
     context = _BAGGAGE.extract(came, _TRACE.extract(came, get_current()))
     here = get_current_span().get_span_context()

@@ -1,0 +1,129 @@
+"""Whether a span is not sampled, decided before anything is made for it.
+
+The samplers of the SDK look at the parent and at the trace id alone, so what they would say is known without a name,
+attributes or a span. Any other sampler is asked by `Tracer.start_span`, with all that OpenTelemetry gives it.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import TYPE_CHECKING, cast
+
+from opentelemetry.sdk.trace import Tracer
+from opentelemetry.sdk.trace.id_generator import IdGenerator, RandomIdGenerator
+from opentelemetry.sdk.trace.sampling import (
+    ALWAYS_OFF,
+    ALWAYS_ON,
+    ParentBased,
+    ParentBasedTraceIdRatio,
+    Sampler,
+    TraceIdRatioBased,
+)
+from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags, get_current_span
+
+if TYPE_CHECKING:
+    from opentelemetry import trace as trace_api
+    from opentelemetry.context import Context
+    from opentelemetry.trace import TraceState
+
+LOW_BITS = TraceIdRatioBased.TRACE_ID_LIMIT
+"""Of a trace id: a ratio is a bound on them."""
+_FLAGS = TraceFlags(TraceFlags.DEFAULT), TraceFlags(TraceFlags.RANDOM_TRACE_ID)
+"""Of what is not sampled, by whether the trace id is random."""
+_BY_PARENT = {
+    "_remote_parent_sampled": ALWAYS_ON,
+    "_remote_parent_not_sampled": ALWAYS_OFF,
+    "_local_parent_sampled": ALWAYS_ON,
+    "_local_parent_not_sampled": ALWAYS_OFF,
+}
+
+
+class Ids(RandomIdGenerator, threading.local):
+    """Random ids, the next trace id of this thread being one that was decided on, where there is such a one."""
+
+    decided = 0
+
+    def generate_trace_id(self) -> int:
+        """The one that was decided on, else a new one."""
+        decided, self.decided = self.decided, 0
+        return decided or super().generate_trace_id()
+
+
+class Dropped(NonRecordingSpan):
+    """A span that is not sampled: what lies below it is of its trace. Its context is made when something asks."""
+
+    def __init__(self, trace_id: int, span_id: int, flags: TraceFlags, state: TraceState | None) -> None:
+        self._told = trace_id, span_id, flags, state
+        self._made: SpanContext | None = None
+
+    def get_span_context(self) -> SpanContext:
+        """The same each time."""
+        if self._made is None:
+            trace_id, span_id, flags, state = self._told
+            self._made = SpanContext(
+                trace_id, span_id, is_remote=False, trace_flags=TraceFlags(flags), trace_state=state
+            )
+        return self._made
+
+
+class Decision:
+    """What a sampler of the SDK decides.
+
+    Args:
+        bound: trace ids whose low bits are below it are sampled, where the parent does not decide.
+        parent_decides: whether a span below another is sampled as that is.
+        ids: who draws ids.
+    """
+
+    def __init__(self, bound: int, ids: IdGenerator, *, parent_decides: bool) -> None:
+        self._bound, self._ids, self._parent_decides = bound, ids, parent_decides
+
+    def dropped(self, context: Context | None) -> Dropped | None:
+        """The span of what is not sampled; None: `Tracer.start_span` is to make the span, at once and in this thread.
+
+        Args:
+            context: what the span would lie below; None: the current one.
+        """
+        parent = get_current_span(context).get_span_context()
+        if parent.is_valid:
+            trace_id, flags = parent.trace_id, parent.trace_flags
+            if flags.sampled if self._parent_decides else trace_id & LOW_BITS < self._bound:
+                return None
+            return Dropped(trace_id, self._ids.generate_span_id(), _FLAGS[flags.random_trace_id], parent.trace_state)
+        if self._bound and (self._bound > LOW_BITS or not isinstance(self._ids, Ids)):
+            return None  # all are sampled; or the span would not get the id that was decided on
+        trace_id = self._ids.generate_trace_id()
+        if trace_id & LOW_BITS < self._bound:
+            cast("Ids", self._ids).decided = trace_id
+            return None
+        return Dropped(trace_id, self._ids.generate_span_id(), _FLAGS[self._ids.is_trace_id_random()], None)
+
+
+def decision_of(tracer: trace_api.Tracer) -> Decision | None:
+    """What is known of a tracer's sampler; None: nothing, or that it drops no span."""
+    if type(tracer) is not Tracer or _counts_dropped():
+        return None
+    sampler, parent_decides = tracer.sampler, False
+    if type(sampler) in (ParentBased, ParentBasedTraceIdRatio):
+        parts = dict(vars(sampler))
+        sampler, parent_decides = parts.pop("_root", None), True
+        if parts != _BY_PARENT:
+            return None
+    bound = _bound_of(sampler)
+    if bound is None or (bound > LOW_BITS and not parent_decides):
+        return None
+    return Decision(bound, tracer.id_generator, parent_decides=parent_decides)
+
+
+def _bound_of(sampler: Sampler) -> int | None:
+    if sampler is ALWAYS_OFF:
+        return 0
+    if sampler is ALWAYS_ON:
+        return LOW_BITS + 1
+    return sampler.bound if type(sampler) is TraceIdRatioBased else None
+
+
+def _counts_dropped() -> bool:
+    """Whether the SDK is to count what it drops, which it does in `Tracer.start_span`."""
+    return os.environ.get("OTEL_PYTHON_SDK_INTERNAL_METRICS_ENABLED", "").strip().lower() == "true"
