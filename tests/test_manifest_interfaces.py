@@ -22,7 +22,8 @@ for needed in ("pegboard_toolgen", "pegboard_mcp", "pegboard_http", "pegboard_ch
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    Interface = Callable[[list[str], Path, Mapping[str, str]], dict[str, Any]]
+    Interface = Callable[..., dict[str, Any]]
+    """Called with a command, its working directory and environment, and the arguments of the call as JSON."""
 
 TOUCHES: dict[str, Any] = {
     "id": "program:touch",
@@ -31,13 +32,28 @@ TOUCHES: dict[str, Any] = {
     "category": "write",
     "risk": "low",
     "idempotency": "idempotent",
-    "input_schema": {"type": "object", "properties": {}, "additionalProperties": False},
+    "input_schema": {
+        "type": "object",
+        "properties": {"options": {"type": "object", "description": "More options by name. True or false: no_create."}},
+        "additionalProperties": False,
+    },
     "examples": [{"input": {}}],
     "annotations": {"readOnlyHint": True, "destructiveHint": False},
     "binding": {
         "kind": "subprocess",
         "program": "touch",
-        "arguments": [{"kind": "literal", "value": "made"}],
+        "arguments": [
+            {"kind": "option", "parameter": "no_create", "flag": "-c", "style": "flag"},
+            {"kind": "literal", "value": "made"},
+        ],
+        "options": {
+            "parameter": "options",
+            "schema": {
+                "type": "object",
+                "properties": {"no_create": {"type": "boolean", "description": "Make no file."}},
+                "additionalProperties": False,
+            },
+        },
         "output": {"parser": "text"},
     },
 }
@@ -47,6 +63,7 @@ LISTS: dict[str, Any] = {
     "name": "list_made",
     "description": "Lists the files.",
     "category": "read",
+    "input_schema": {"type": "object", "properties": {}, "additionalProperties": False},
     "binding": {"kind": "subprocess", "program": "ls", "arguments": [], "output": {"parser": "text"}},
 }
 MANIFEST: dict[str, Any] = {
@@ -78,8 +95,8 @@ def elsewhere(tmp_path: Path) -> Path:
     return place
 
 
-def through_the_program(command: list[str], cwd: Path, env: Mapping[str, str]) -> dict[str, Any]:
-    said = json.dumps({"name": "touch_made", "arguments": {}})
+def through_the_program(command: list[str], cwd: Path, env: Mapping[str, str], arguments: str = "{}") -> dict[str, Any]:
+    said = f'{{"name": "touch_made", "arguments": {arguments}}}'
     done = subprocess.run(
         [*command, "batch"], cwd=cwd, env=env, input=said, capture_output=True, text=True, timeout=60, check=False
     )
@@ -103,10 +120,10 @@ def gateway(command: list[str], cwd: Path, env: Mapping[str, str]) -> Iterator[s
             served.communicate(timeout=20)
 
 
-def through_the_gateway(command: list[str], cwd: Path, env: Mapping[str, str]) -> dict[str, Any]:
+def through_the_gateway(command: list[str], cwd: Path, env: Mapping[str, str], arguments: str = "{}") -> dict[str, Any]:
     with gateway(command, cwd, env) as url:
         request = urllib.request.Request(
-            f"{url}/tools/touch_made", data=b"{}", headers={"content-type": "application/json"}
+            f"{url}/tools/touch_made", data=arguments.encode(), headers={"content-type": "application/json"}
         )
         try:
             with urllib.request.urlopen(request, timeout=20) as answer:
@@ -117,9 +134,9 @@ def through_the_gateway(command: list[str], cwd: Path, env: Mapping[str, str]) -
     return result
 
 
-def through_the_chat(command: list[str], cwd: Path, env: Mapping[str, str]) -> dict[str, Any]:
+def through_the_chat(command: list[str], cwd: Path, env: Mapping[str, str], arguments: str = "{}") -> dict[str, Any]:
     done = subprocess.run(
-        [*command, "chat", "--model", "echo", "--json", "touch_made {}"],
+        [*command, "chat", "--model", "echo", "--json", f"touch_made {arguments}"],
         cwd=cwd,
         env=env,
         capture_output=True,
@@ -134,10 +151,10 @@ def through_the_chat(command: list[str], cwd: Path, env: Mapping[str, str]) -> d
 
 @pytest.fixture
 def through(over_stdio: Callable[..., Any]) -> dict[str, Interface]:
-    """Each interface: the command with its configuration, the working directory and the environment, to the result."""
+    """Each interface, by its name."""
 
-    def through_mcp(command: list[str], cwd: Path, env: Mapping[str, str]) -> dict[str, Any]:
-        call = {"method": "tools/call", "params": {"name": "touch_made", "arguments": {}}}
+    def through_mcp(command: list[str], cwd: Path, env: Mapping[str, str], arguments: str = "{}") -> dict[str, Any]:
+        call = {"method": "tools/call", "params": {"name": "touch_made", "arguments": json.loads(arguments)}}
         (result,) = over_stdio([*command, "serve"], call, cwd=cwd, env=env)
         return {"ok": not result.get("isError", False), "said": result["content"][0]["text"]}
 
@@ -162,6 +179,21 @@ def test_a_tool_that_writes_is_served_from_anywhere_and_refused_in_read_only_mod
     assert through[interface](command, elsewhere, {**os.environ, "READ_ONLY": "0"})["ok"] is True
     assert (folder / "made").exists()
     assert list(elsewhere.iterdir()) == []
+
+
+@pytest.mark.parametrize("interface", ["program", "mcp", "gateway", "chat"])
+def test_an_option_beside_its_object_is_refused_with_where_it_belongs(
+    interface: str, through: dict[str, Interface], folder: Path, elsewhere: Path
+) -> None:
+    command = [*PROGRAM, "--config", str(folder / "pegboard.toml")]
+    env = {**os.environ, "READ_ONLY": "0"}
+    refused = through[interface](command, elsewhere, env, '{"no_create": true}')
+    assert refused["ok"] is False
+    assert (
+        "no_create: expected a member of options, got an argument of its own "
+        '(write {"options": {"no_create": ...}})' in json.dumps(refused).replace('\\"', '"')
+    )
+    assert not (folder / "made").exists()
 
 
 def test_the_command_of_mcp_json_serves_the_tools_in_its_folder(through: dict[str, Interface], folder: Path) -> None:

@@ -367,6 +367,32 @@ async def test_a_fault_in_the_object_says_where_it_is_and_what_the_option_is_for
     assert all(f"{path}: expected" in result.error.message for path in faults)
 
 
+MISPLACED = {
+    "max_time": ("a member of options", 'write {"options": {"max_time": ...}}'),
+    "max-time": ("a known name", 'did you mean max_time? Write {"options": {"max_time": ...}}'),
+    "textt": ("a known name", "did you mean text?"),
+    "zzz": ("a known name", "known: text, options"),
+}
+"""Names beside the object, what was expected of each, and how it is repaired."""
+
+
+@pytest.mark.parametrize("validator", ["core", "jsonschema_rs"])
+@pytest.mark.parametrize("inside", [None, {}, {"paths": ["a"]}, {"paths": "a"}], ids=str)
+@pytest.mark.parametrize("given", MISPLACED)
+async def test_an_option_beside_its_object_is_told_where_it_belongs(host_with, tmp_path, given, inside, validator):
+    file = tmp_path / "tool.manifest.json"
+    file.write_text(json.dumps(of_many()))
+    plugins = [plugin]
+    if validator != "core":
+        plugins.append(pytest.importorskip("pegboard_jsonschema_rs.plugin"))
+    session = (await host_with(*plugins, config={"plugins": {"manifest": {"files": [str(file)]}}})).session()
+    arguments = {given: 3} if inside is None else {given: 3, "options": inside}
+    result = await session.call("f", arguments)
+    (fault,) = assert_error(result, "INVALID_INPUT").error.details["faults"]
+    assert (fault["path"].strip('[]"'), fault["expected"], fault["hint"]) == (given, *MISPLACED[given])
+    assert f"({fault['hint']})" in result.error.message
+
+
 @pytest.mark.parametrize(
     ("properties", "binding", "path"),
     [

@@ -164,6 +164,8 @@ def make_prepare(tool: Tool, validate: Validator | None) -> Callable[[Any], Prep
                 if isinstance(kwargs, dict):
                     return value, kwargs, {"repaired": repairs}
                 faults = kwargs
+        if signature is not None:
+            faults = signature.tell_faults(faults)
         raise invalid_input(tool.name, faults)  # of the repaired value: what was repaired need not be said
 
     return prepare

@@ -14,7 +14,7 @@ import copy
 import functools
 import inspect
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
 from typing import Any, NamedTuple
 
@@ -81,6 +81,15 @@ class Signature(Shown):
         if self._bind is None:
             self._bind = _compile(self._hints, self._defaults)
         return self._bind
+
+    def tell_faults(self, faults: Sequence[Fault]) -> Sequence[Fault]:
+        """The faults of a refused call as its caller is told them: the schema's, after repair, or the binder's.
+
+        A signature that takes more than the schema shows knows what a name was meant for; it keeps one fault for each.
+
+        .. versionadded:: 0.1
+        """
+        return faults
 
 
 @attrs.frozen(eq=False, weakref_slot=False, repr=False)

@@ -6,11 +6,13 @@ those of any argument, on every interface, before a guard is asked. The handler 
 
     {"url": "...", "options": {"max_time": 5}}  ->  {"url": "...", "max_time": 5}
 
-An option whose value is null is not one that was left out: its fault says what it is for, so that a model can ask.
+An option whose value is null is not one that was left out: its fault says what it is for, so that a model can ask. One
+that stands beside the object is refused, and its fault says where it belongs: what a call means is said in one way.
 """
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -19,7 +21,7 @@ from pegboard.schema import Signature
 from pegboard.schema.jsontext import shorten_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from pegboard import Fault
 
@@ -54,12 +56,38 @@ class OptionsSignature(Signature):
 
         return bind
 
+    def tell_faults(self, faults: Sequence[Fault]) -> Sequence[Fault]:
+        """Of a name that the input schema does not have, but the object: where it belongs."""
+        shown = (self.schema or {}).get("properties", {})
+        return [
+            self._told_at_top(fault, shown) if len(fault.path) == 1 and fault.path[0] not in shown else fault
+            for fault in faults
+        ]
+
+    def _told_at_top(self, fault: Fault, shown: Mapping[str, Any]) -> Fault:
+        from pegboard.schema import NearNames
+
+        parameter, rest, name = self._options["parameter"], self._options["schema"]["properties"], str(fault.path[0])
+        if name in rest:
+            expected, got = f"a member of {parameter}", "an argument of its own"
+            return attrs.evolve(fault, expected=expected, got=got, hint=f"write {_inside(parameter, name)}")
+        near = NearNames().find(name, [*shown, *rest])
+        if not near or near[0] in shown:
+            return fault
+        return attrs.evolve(fault, hint=f"did you mean {shorten_text(near[0])}? Write {_inside(parameter, near[0])}")
+
 
 def side_by_side(options: Mapping[str, Any] | None, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
     """The arguments of a call, with those that stand in the object beside the others."""
     if options is None or not isinstance(inside := arguments.get(options["parameter"]), dict):
         return arguments
     return {**{name: value for name, value in arguments.items() if name != options["parameter"]}, **inside}
+
+
+def _inside(parameter: str, name: str) -> str:
+    """How an option is given, as a model writes it."""
+    quoted = (json.dumps(shorten_text(one), ensure_ascii=False) for one in (parameter, name))
+    return "{{{}: {{{}: ...}}}}".format(*quoted)
 
 
 def _told(fault: Fault, parameter: str, properties: Mapping[str, Any]) -> Fault:
