@@ -1,9 +1,10 @@
-"""How deep things may nest is said in one table."""
+"""How deep things may nest, and how long what is read may be, is said in one table."""
 
 from __future__ import annotations
 
 import ast
 import itertools
+import operator
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -83,6 +84,56 @@ def test_no_package_says_itself_how_deep_things_may_nest(package: str) -> None:
     assert found == []
 
 
+SHARED_BYTES = {value for name, value in vars(limits).items() if name in {"JSON_BYTES", "DIGESTED_BYTES"}}
+"""Lengths of which only the table speaks; other reasons may well come to the same number as those of the others."""
+
+
+def own_lengths(source: str) -> Iterator[int]:
+    """The lines that give a constant one of these lengths anew."""
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case (
+                ast.Assign(targets=[ast.Name(id=name)], value=value)
+                | ast.AnnAssign(target=ast.Name(id=name), value=value)
+            ):
+                if name.isupper() and is_number(value) and literal(value) in SHARED_BYTES:
+                    yield node.lineno
+
+
+def literal(node: ast.AST | None) -> int | None:
+    """What a number is that is written out as a product, a power or a shift."""
+    operators = {ast.Mult: operator.mul, ast.Pow: operator.pow, ast.LShift: operator.lshift}
+    match node:
+        case ast.Constant(value=int(value)):
+            return value
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in operators:
+            sides = literal(left), literal(right)
+            return None if None in sides else operators[type(op)](*sides)
+    return None
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("MAX_BYTES = 16 * 1024 * 1024", [1]), ("MAX_BODY: int = 16 << 20", [1]), ("MOST = 16_777_216", [1]),
+        ("MAX_BYTES = 16 * 1024**2", [1]), ("MAX_BYTES = JSON_BYTES", []), ("MAX_BYTES = 64 * 1024 * 1024", []),
+        ("options.max_mem = 16 << 20", []),
+    ],
+)  # fmt: skip
+def test_a_length_that_is_written_anew_is_found(line: str, found: list[int]) -> None:
+    assert list(own_lengths(line)) == found
+
+
+def test_no_module_says_itself_how_long_a_json_text_may_be() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{line}"
+        for path in SOURCES
+        if path.name not in {"limits.py", *ALONE}
+        for line in own_lengths(path.read_text(encoding="utf-8"))
+    ]
+    assert found == []
+
+
 def test_every_limit_is_said_once_with_its_reason() -> None:
     body = ast.parse(Path(limits.__file__).read_text(encoding="utf-8")).body
     explained = [
@@ -97,6 +148,7 @@ def test_what_holds_another_may_nest_deeper() -> None:
     assert limits.JSON_LEVELS < limits.MESSAGE_LEVELS < limits.MANIFEST_LEVELS
     assert limits.TURN_LEVELS < limits.CONVERSATION_LEVELS
     assert limits.TURN_LEVELS < limits.ANSWER_LEVELS
+    assert limits.REQUEST_BYTES < limits.JSON_BYTES <= limits.SETTINGS_BYTES
 
 
 @pytest.mark.parametrize("package", sorted({path.relative_to(ROOT).parts[1] for path in SOURCES}))

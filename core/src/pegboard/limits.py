@@ -1,8 +1,11 @@
-"""How deep things may nest, in levels, by what they are: the one table of such bounds.
+"""How deep things may nest, in levels, by what they are: the one table of such bounds. And how long, in bytes, what is
+read in more than one place may be; what is read in one place alone has its bound there.
 
 JSON is counted in levels of objects and arrays. A limit is as large as what is legal there needs, and far below what
 recursion in Python or C can bear. One thing that nests stands inside of another: arguments inside of a message, a
 schema inside of a manifest. So each is at least the one that it holds, and room for what is around.
+
+Bytes are counted as a whole, what is around included: a reader stops there, whatever it holds so far.
 
 .. versionadded:: 0.1
 """
@@ -16,12 +19,14 @@ __all__ = [
     "CALL_LEVELS",
     "CONFIG_LEVELS",
     "CONVERSATION_LEVELS",
+    "DIGESTED_BYTES",
     "DOCUMENT_LEVELS",
     "ERROR_LEVELS",
     "EXPRESSION_LEVELS",
     "FOLDER_LEVELS",
     "FOLLOWED_LEVELS",
     "HELP_LEVELS",
+    "JSON_BYTES",
     "JSON_LEVELS",
     "MANIFEST_LEVELS",
     "MEMBER_LEVELS",
@@ -29,9 +34,11 @@ __all__ = [
     "PATTERN_LEVELS",
     "PLAIN_LEVELS",
     "PORTABLE_LEVELS",
+    "REQUEST_BYTES",
     "RETURNED_LEVELS",
     "SAMPLE_LEVELS",
     "SCHEMA_LEVELS",
+    "SETTINGS_BYTES",
     "SETTINGS_LEVELS",
     "SOURCE_LEVELS",
     "SUBCOMMAND_LEVELS",
@@ -212,6 +219,33 @@ HELP_LEVELS = 3
 
 USAGE_LEVELS = 8
 """Brackets within brackets in a line of usage.
+
+.. versionadded:: 0.1
+"""
+
+JSON_BYTES = 16 * 1024 * 1024
+"""A text of JSON, whoever wrote it: arguments, a message, what a server lists, a form with a file in it as base64. Far
+more than a model reads, and little enough that any host can hold what it becomes in memory, which is several times it.
+
+.. versionadded:: 0.1
+"""
+
+REQUEST_BYTES = 4 * 1024 * 1024
+"""A request to a server that is open to others, where its settings say nothing: one for each of many clients is held at
+once, so it is less than what a host reads of its own accord.
+
+.. versionadded:: 0.1
+"""
+
+SETTINGS_BYTES = JSON_BYTES
+"""A settings file of another program: Claude Code keeps its servers in the file of its whole history.
+
+.. versionadded:: 0.1
+"""
+
+DIGESTED_BYTES = 16 * 1024 * 1024
+"""What is read of a file to know it again by its content: longer than a configuration, since lists of accepted tools
+are known so too, and hashed in some hundredths of a second.
 
 .. versionadded:: 0.1
 """

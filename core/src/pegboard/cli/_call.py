@@ -17,6 +17,7 @@ from pegboard.cli._terminal import is_terminal
 from pegboard.cli._text import printable, printable_line, taken_out_of
 from pegboard.cli._waiting import waiting
 from pegboard.content import BinaryContent, TextContent
+from pegboard.limits import JSON_BYTES
 from pegboard.schema.jsontext import JsonTextError, loads
 from pegboard.text import CLEANED
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from pegboard.registry.board import Board
     from pegboard.results import ToolResult
 
-MAX_ARGUMENTS = 16 * 1024 * 1024
+MAX_ARGUMENTS = JSON_BYTES
 """The most that is read of a file or of stdin, in bytes."""
 
 

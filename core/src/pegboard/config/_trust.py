@@ -20,14 +20,15 @@ from typing import TYPE_CHECKING
 from pegboard.config._folders import user_folder
 from pegboard.config._private import private_folder, write_private
 from pegboard.errors import ConfigError
+from pegboard.limits import DIGESTED_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
 FILE = "trusted.json"
-MAX_TRUSTED = 16 * 1024 * 1024
-"""The largest file that can be trusted, in bytes: a list of accepted tools may be longer than a configuration."""
+MAX_TRUSTED = DIGESTED_BYTES
+"""The largest file that can be trusted, in bytes."""
 
 MAX_READ = 1024 * 1024
 """Named files up to this size are held by their content, in bytes."""

@@ -20,7 +20,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from pegboard.errors import Fault
-from pegboard.limits import JSON_LEVELS
+from pegboard.limits import JSON_BYTES, JSON_LEVELS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,7 +47,7 @@ MAX_DEPTH = JSON_LEVELS
 
 .. versionadded:: 0.1
 """
-MAX_BYTES = 16 * 1024 * 1024
+MAX_BYTES = JSON_BYTES
 """The longest text that is read, in bytes.
 
 .. versionadded:: 0.1

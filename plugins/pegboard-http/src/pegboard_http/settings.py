@@ -9,6 +9,7 @@ from typing import Any
 import attrs
 
 from pegboard import setting
+from pegboard.limits import REQUEST_BYTES
 from pegboard_serving import TokenSettings  # noqa: TC001 - the types of fields are looked up at run time
 
 LEAST_BODY_BYTES = 1024
@@ -43,7 +44,7 @@ class HttpSettings:
     allowed_hosts: tuple[str, ...] = setting((), widens=True, help="values of Host that are served beside loopback's")
     allowed_origins: tuple[str, ...] = setting((), widens=True, help="values of Origin that are served")
     max_body_bytes: int = setting(
-        4 * 1024 * 1024, stricter="lower", validator=_body_bytes, help="the longest request that is read, in bytes"
+        REQUEST_BYTES, stricter="lower", validator=_body_bytes, help="the longest request that is read, in bytes"
     )
     max_calls: int = setting(256, stricter="lower", validator=_positive, help="calls that may be in flight at once")
     stop_timeout_s: float = setting(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from pegboard.limits import JSON_BYTES
 from pegboard.schema.envelope import TooLong
 from pegboard.schema.jsontext import JsonTextError, loads
 from pegboard_serving.bodies import Bodies, BodyError
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
     Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
-MAX_BODY = 16 * 1024 * 1024
+MAX_BODY = JSON_BYTES
 """The longest request that is read, in bytes: a file in a form is in it, as base64."""
 
 POLICY = "; ".join(

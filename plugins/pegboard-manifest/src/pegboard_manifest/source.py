@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pegboard import SourceState
+from pegboard.limits import DIGESTED_BYTES
 from pegboard.schema.jsontext import shorten_text
 from pegboard_manifest._reading import without_collector
 from pegboard_manifest.document import FILE, ManifestError, load
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from pegboard_manifest.document import Manifest
 
 
-MAX_DIGESTED = 16 * 1024 * 1024
+MAX_DIGESTED = DIGESTED_BYTES
 """Of a file that only its content tells from another, in bytes."""
 
 

@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from pegboard import ToolError
+from pegboard.limits import JSON_BYTES
 from pegboard.schema.jsontext import loads, shorten_text
 from pegboard_manifest.canonical import fingerprint_of
 from pegboard_manifest.document import load
@@ -67,7 +68,7 @@ GOLDEN_FOLDER = Path("/pegboard-golden")
 
 .. versionadded:: 0.1
 """
-MAX_GOLDEN_BYTES = 16 * 1024 * 1024
+MAX_GOLDEN_BYTES = JSON_BYTES
 
 
 @attrs.frozen

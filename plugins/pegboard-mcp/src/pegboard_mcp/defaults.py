@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from pegboard.limits import JSON_BYTES
+
 CONNECT_S = 30.0
 INSTALL_S = 120.0
 REQUEST_S = 60.0
 SSE_READ_S = 300.0
 MAX_S = 7 * 24 * 3600.0
-MAX_MESSAGE_BYTES = 16 * 1024 * 1024
+MAX_MESSAGE_BYTES = JSON_BYTES
 """The longest message that a server may send; a longer one ends the connection."""
 SDK_RELEASE = "2.3"
 """The minor release of the MCP SDK that this package is made for; `mcp~=2.3.0` in its requirements says the same."""

@@ -11,10 +11,9 @@ import json
 import re
 from typing import Any, NamedTuple
 
-from pegboard.limits import SETTINGS_LEVELS
+from pegboard.limits import SETTINGS_BYTES, SETTINGS_LEVELS
 
-MAX_BYTES = 16 * 1024 * 1024
-"""Claude Code keeps its servers in the file of its whole history."""
+MAX_BYTES = SETTINGS_BYTES
 
 _TOKEN = re.compile(
     r'"(?:[^"\\\n]|\\.)*+"?+'  # a string

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import attrs
 
 from pegboard import setting
+from pegboard.limits import REQUEST_BYTES
 from pegboard_mcp.defaults import check_message_bytes, check_seconds
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ class McpSettings:
     allowed_origins: tuple[str, ...] = setting((), widens=True, help="values of Origin that are served")
     oauth: OAuthSettings | None = setting(None, widens=True, help="the OAuth server whose tokens are taken")
     max_body_bytes: int = setting(
-        4 * 1024 * 1024,
+        REQUEST_BYTES,
         stricter="lower",
         validator=check_message_bytes,
         help="the longest request or message that is read, in bytes",

@@ -15,6 +15,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from pegboard.config import private_folder, user_folder, write_private
+from pegboard.limits import JSON_BYTES
 from pegboard_mcp import __version__
 from pegboard_mcp.client.discovery import Listing
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("pegboard.mcp")
 
 FORMAT = 1
-MAX_BYTES = 16 * 1024 * 1024
+MAX_BYTES = JSON_BYTES
 LISTS = ("tools", "prompts", "resources", "templates")
 """Each a list of objects with a `key`."""
 LABELS = ("title", "description", "name", "mime_type")

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from pegboard.limits import JSON_BYTES
 from pegboard_mcp import texts
 from pegboard_mcp.client._errors import LinkError, RpcError
 
@@ -30,7 +31,7 @@ log = logging.getLogger("pegboard.mcp")
 
 MAX_PAGES = 500
 MAX_ITEMS = 10_000
-MAX_LIST_BYTES = 16 * 1024 * 1024
+MAX_LIST_BYTES = JSON_BYTES
 """Of one list, all its pages together, as JSON."""
 MANY = 20
 """More than so many items are looked at in a thread: some of them may take long to clean, and the loop goes on."""

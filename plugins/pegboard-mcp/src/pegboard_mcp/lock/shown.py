@@ -10,6 +10,7 @@ import contextlib
 import json
 from typing import TYPE_CHECKING
 
+from pegboard.limits import JSON_BYTES
 from pegboard_mcp.lock.file import replace_file
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from pegboard_mcp.lock.compare import Change
 
 FILE = "lock-shown.json"
-MAX_BYTES = 16 * 1024 * 1024
+MAX_BYTES = JSON_BYTES
 MAX_LOCKS = 100
 GONE = "gone"
 
