@@ -25,6 +25,7 @@ from pegboard import (
     ToolResult,
     load_board,
     open_host,
+    open_host_sync,
     thaw,
     tool,
 )
@@ -496,6 +497,39 @@ def test_a_call_of_anybody_is_on_the_page(look: Looking, served: Served) -> None
     session = served.do_sync(partial(served.host.session, "grace", channel="elsewhere"))
     served.do(session.call, "order", {"items": []})
     page.locator(".call", has_text="grace").first.wait_for()
+
+
+def test_calls_of_other_programs_are_below_their_parents_and_marked(browser: Any, served: Served) -> None:
+    pytest.importorskip("pegboard_audit", reason="pegboard-audit is not installed")
+    looking = Looking(browser, served.address())
+    page = looking.show("calls", ".calls")
+    page.get_by_text("in this program or in another one of yours").wait_for()
+    served.do(served.host.session("ada").call, "nothing", {})
+    with open_host_sync(plugins=["audit_db"]) as other:
+        other.add(*TOOLS)
+        other.session(user_id=HOSTILE[:60], channel="batch").call("outer", id="chosen")
+        other.session(user_id="grace").call("outer", id="chosen")
+    page.wait_for_selector(".call summary:nth-of-type(1)")
+    page.locator(".calls > li").nth(4).wait_for()
+    names = page.locator(".call .tool").all_inner_texts()
+    assert [re.sub(r"\s+", " ", name) for name in names] == [
+        "outer other program, program",
+        "↳ hostile other program, program",
+        "outer other program, batch",
+        "↳ hostile other program, batch",
+        "nothing",
+    ]
+    page.locator(".call summary").first.click()
+    page.get_by_text("the audit keeps no results").wait_for()
+    page.get_by_text("of another program").first.wait_for()
+    page.get_by_label("Program").select_option("here")
+    page.locator(".calls > li").nth(1).wait_for(state="detached")
+    assert page.locator(".call .tool").all_inner_texts() == ["nothing"]
+    page.get_by_label("Program").select_option("elsewhere")
+    page.locator(".calls > li").nth(3).wait_for()
+    assert page.locator(".call .tool", has_text="nothing").count() == 0
+    assert looking.problems == []
+    looking.context.close()
 
 
 def test_the_page_is_used_by_keys_alone(look: Looking) -> None:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+import trio
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from pegboard import CallContext, tool
+from pegboard import CallContext, Outcome, open_host, tool
 from pegboard_inspect import recording
 from pegboard_inspect.recording import Recording
+
+if TYPE_CHECKING:
+    from pegboard_audit import CallRecord
 
 
 @tool(run="inplace", read_only=True)
@@ -126,3 +132,93 @@ async def test_counts_are_of_the_last_minute(host_with: Any, woken: Woken, monke
     assert counts["p50_ms"] is not None
     moment += 61
     assert (heard.take()["counts"]["calls"], heard.take()["counts"]["p50_ms"]) == (0, None)
+
+
+def record_of(outcome: Outcome, seq: int = 1) -> CallRecord:
+    """The call as the audit has it."""
+    audit = pytest.importorskip("pegboard_audit", reason="pegboard-audit is not installed")
+    return audit.CallRecord(
+        seq=seq,
+        id=outcome.call.id[:200],
+        started_at=outcome.started_at,
+        duration_ms=round(outcome.duration_ms, 3),
+        name=outcome.call.name,
+        session=outcome.session.id,
+        channel="cli",
+        source=None if outcome.tool is None else str(outcome.tool.origin),
+        status=outcome.status,
+        code=None if outcome.result is None or outcome.result.error is None else outcome.result.error.code.value,
+    )
+
+
+STEPS = st.lists(st.sampled_from(["own", "other", "wrong", "written", "take"]), max_size=30)
+
+
+@given(STEPS)
+@settings(max_examples=40, deadline=None)
+def test_each_call_is_told_once_however_the_audit_lags(outcomes: list[Outcome], steps: list[str]) -> None:
+    fresh = iter(outcomes)
+    heard = Recording(lambda: None, lambda: 1000.0, reads_audit=True)
+    unwritten: list[Outcome] = []
+    told: list[dict[str, Any]] = []
+    own, others = [], []
+    for step in [*steps, "written", "take"]:
+        if step == "take":
+            told += heard.take()["calls"]
+        elif step == "written":
+            for outcome in unwritten:
+                heard.hear_elsewhere(record_of(outcome))
+            unwritten = []
+        elif step == "other":
+            others.append(outcome := next(fresh))
+            heard.hear_elsewhere(record_of(outcome))
+        else:
+            own.append(outcome := next(fresh))
+            heard(outcome)
+            unwritten.append(outcome)
+    assert sorted(row["request_id"] for row in told) == sorted(one.call.id for one in [*own, *others])
+    assert {row["request_id"] for row in told if row["elsewhere"]} == {one.call.id for one in others}
+    json.dumps(told)
+
+
+@pytest.fixture(scope="module")
+def outcomes() -> list[Outcome]:
+    """Calls that ended, some of them wrong."""
+    found: list[Outcome] = []
+
+    async def main() -> None:
+        async with open_host({"plugins": {}}, []) as host:
+            host.add(echo)
+            host.add_observer(found.append)
+            for number in range(30):
+                await host.session("ada").call("echo" if number % 3 else "nope", {"text": "a"})
+
+    trio.run(main)
+    return found
+
+
+def test_calls_of_other_programs_are_counted_too(woken: Woken, outcomes: list[Outcome]) -> None:
+    began = int(outcomes[0].started_at)
+    heard = Recording(woken, lambda: began + 5, reads_audit=True)
+    for outcome in outcomes:
+        heard.hear_elsewhere(record_of(outcome))
+    assert woken.times >= 1
+    batch = heard.take()
+    counts = batch["counts"]
+    assert (counts["calls"], counts["errors"]) == (30, 10)
+    assert [one["tool"] for one in counts["slowest"]] == ["echo"]
+    assert batch["audit"] is None
+    heard.say_of_audit(None)
+    assert heard.take()["audit"] == {"problem": None}
+
+
+def test_of_too_many_calls_elsewhere_the_newest_are_kept(
+    woken: Woken, outcomes: list[Outcome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recording, "MAX_HELD", 5)
+    heard = Recording(woken, lambda: 1000.0, reads_audit=True)
+    for outcome in outcomes[:10]:
+        heard.hear_elsewhere(record_of(outcome))
+    batch = heard.take()
+    assert [row["request_id"] for row in batch["calls"]] == [one.call.id for one in outcomes[5:10]]
+    assert batch["skipped"] == 5

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
@@ -200,6 +201,143 @@ async def test_nobody_observes_before_somebody_looks_and_after(host_with: Any, m
             assert [(one["tool"], one["user_id"], one["text"]) for one in calls] == [("add", "grace", "3.0")]
         await stopped.wait()
         assert it.host.runtime.observers == it.host.runtime.begins == ()
+
+
+ELSEWHERE = """
+import sys
+from pegboard import CallContext, open_host_sync, tool
+
+@tool
+async def price(item: str) -> float:
+    "What an item costs."
+    return 4.5
+
+@tool
+async def order(ctx: CallContext, item: str) -> float:
+    "What it costs."
+    return (await ctx.call("price", {"item": item})).data["result"]
+
+with open_host_sync({"plugins": {"audit_db": {"file": sys.argv[1]}}}, plugins=["audit_db"]) as host:
+    host.add(price)
+    host.add(order)
+    host.session(user_id="grace", channel="elsewhere").call("order", {"item": "tea"}, id="order-1")
+"""
+
+
+@pytest.fixture
+def audit() -> Any:
+    return pytest.importorskip("pegboard_audit.plugin", reason="pegboard-audit is not installed")
+
+
+async def followed(stream: Stream) -> Any:
+    """The first batch after the audit was found to be read, or not."""
+    while (batch := await stream.batch())["audit"] is None:
+        pass
+    return batch
+
+
+async def test_calls_of_other_processes_are_there_and_no_call_twice(host_with: Any, audit: Any, tmp_path: Any) -> None:
+    from pegboard_audit import AuditReader
+
+    file = tmp_path / "calls.sqlite3"
+    async with inspected(host_with, audit, plugins={"audit_db": {"file": str(file)}}) as it:
+        visit = await it.enter()
+        await it.host.session("early").call("add", {"a": 0, "b": 0})
+        async with looking_on(visit) as stream:
+            assert (await followed(stream))["audit"] == {"problem": None}
+            session = it.host.session("ada")
+            await session.call("add", {"a": 1, "b": 2}, id="own-1")
+            await session.call("nope", {}, id="own-2")
+            with trio.fail_after(60):
+                await trio.run_process([sys.executable, "-c", ELSEWHERE, str(file)])
+                rows: list[Any] = []
+                while not any(row["tool"] == "order" for row in rows):
+                    rows += (await stream.batch())["calls"]
+                reader = AuditReader(file)  # of this host all is written as well, and nothing of it comes again
+                while len({row.id for row in reader.calls()} & {"own-1", "own-2"}) < 2:
+                    rows += (await stream.batch())["calls"]
+                reader.close()
+                for _ in range(3):
+                    rows += (await stream.batch())["calls"]
+    found = {row["tool"]: (row["elsewhere"], row["user_id"], row["channel"], row["parent_id"]) for row in rows}
+    assert found == {
+        "add": (False, "ada", "program", None),
+        "nope": (False, "ada", "program", None),
+        "price": (True, "grace", "elsewhere", "order-1"),
+        "order": (True, "grace", "elsewhere", None),
+    }
+    assert len(rows) == 4
+    nested, above = (next(row for row in rows if row["tool"] == name) for name in ("price", "order"))
+    assert nested["session"] == above["session"] != rows[0]["session"]
+    assert above["timings"]["execute"] > 0
+
+
+async def test_nobody_reads_the_audit_before_somebody_looks_and_after(
+    host_with: Any, audit: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pegboard_audit import AuditReader
+    from pegboard_inspect import elsewhere
+
+    async with inspected(host_with) as it:
+        visit = await it.enter()
+        asked, ended = [], trio.Event()
+        last_seq, listen = AuditReader.last_seq, elsewhere.listen
+
+        def asking(reader: Any) -> int:
+            asked.append(reader)
+            return int(last_seq(reader))
+
+        async def listening(*arguments: Any) -> None:
+            try:
+                await listen(*arguments)
+            finally:
+                ended.set()
+
+        monkeypatch.setattr(AuditReader, "last_seq", asking)
+        monkeypatch.setattr(elsewhere, "listen", listening)
+        await visit.get("about")
+        assert asked == []
+        async with looking_on(visit) as stream:
+            await followed(stream)
+            assert asked
+        await ended.wait()
+        count = len(asked)
+        await visit.get("about")
+        assert len(asked) == count
+
+
+async def test_without_the_audit_nothing_changes(host_with: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pegboard_audit", None)
+    async with inspected(host_with) as it:
+        visit = await it.enter()
+        async with looking_on(visit) as stream:
+            await stream.batch()
+            await it.host.session("grace").call("add", {"a": 1, "b": 2})
+            while not (batch := await stream.batch())["calls"]:
+                pass
+            assert batch["audit"] is None
+            assert not batch["calls"][0]["elsewhere"]
+
+
+async def test_a_file_that_cannot_be_read_is_told_and_read_as_soon_as_it_can(
+    host_with: Any, audit: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pegboard_inspect import elsewhere
+
+    monkeypatch.setattr(elsewhere, "AGAIN_S", 0.05)
+    file = tmp_path / "calls.sqlite3"
+    file.write_bytes(b"somebody else's file" * 100)
+    settings = {"audit_db": {"file": str(file), "enabled": False}}
+    async with inspected(host_with, audit, plugins=settings) as it:
+        visit = await it.enter()
+        async with looking_on(visit) as stream:
+            assert "is not a database" in (await followed(stream))["audit"]["problem"]
+            await it.host.session("grace").call("add", {"a": 1, "b": 2})
+            while not (await stream.batch())["calls"]:
+                pass
+            file.unlink()
+            while (await stream.batch())["audit"]["problem"]:
+                pass
 
 
 async def test_what_is_refused_is_shown_with_the_reason(host_with: Any) -> None:

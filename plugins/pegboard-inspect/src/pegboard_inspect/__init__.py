@@ -5,6 +5,7 @@
     access     who is let in: a one-time token, which becomes a cookie           no I/O
     catalogue  the tools of a board as rows, what they cost, one of them whole   no I/O
     recording  calls as they happen, in batches that are bounded                 no I/O
+    elsewhere  calls of the user's other programs, read from their audit
     calling    one call from the page: progress, log lines, questions, result
     web        requests and answers of ASGI, as far as they are needed here
     app        what is served under which address, and to whom

@@ -25,7 +25,7 @@ from urllib.parse import quote
 import trio
 
 from pegboard import PegboardError, ToolError, __version__
-from pegboard_inspect import catalogue, own_pages
+from pegboard_inspect import catalogue, elsewhere, own_pages
 from pegboard_inspect.access import Access, Visitor
 from pegboard_inspect.calling import LogLines, RunningCall, answer_of, current
 from pegboard_inspect.pages import Page
@@ -307,7 +307,7 @@ class Inspector:
         await request.answer_json({})
 
     async def _live(self, request: Request, visitor: Visitor) -> None:
-        """Calls as they happen, as server-sent events; nobody observes before and after."""
+        """Calls as they happen, as server-sent events; nobody observes or reads before and after."""
         if self._watchers >= MAX_WATCHERS:
             raise RefusedError(503, "too many pages look at calls")
         woken = trio.Event()
@@ -315,7 +315,12 @@ class Inspector:
         def wake() -> None:
             woken.set()
 
-        recording = Recording(wake, time.time)
+        file = elsewhere.audit_file(self._host)
+        recording = Recording(wake, time.time, reads_audit=file is not None)
+
+        async def others() -> None:
+            if file is not None:
+                await elsewhere.listen(file, since, recording.hear_elsewhere, recording.say_of_audit)
 
         async def batches() -> list[dict[str, Any]]:
             nonlocal woken
@@ -326,10 +331,11 @@ class Inspector:
             return [recording.take()]
 
         self._watchers += 1
+        since = time.time()
         stop = self._host.add_observer(recording, plugin="inspect")
         try:
             await request.begin(200, "text/event-stream")
-            await self._while_there(request, trio.sleep_forever, batches, _as_event)
+            await self._while_there(request, others, batches, _as_event)
         finally:
             stop()
             self._watchers -= 1

@@ -1,5 +1,8 @@
 """Calls as they happen, for one page that looks: an observer that notes, and batches that are bounded.
 
+Calls of other programs come beside them where they are read (`pegboard_inspect.elsewhere`); what is read of this host's
+own there was heard already, and is left out.
+
 The observer is there while somebody looks and not a moment longer, and all that it does in a call is to put the outcome
 aside. What a person reads is made of that later, a few times a second: the newest calls in full, how many were left
 out, and counts over all of them.
@@ -13,15 +16,21 @@ import itertools
 from collections import Counter, deque
 from typing import TYPE_CHECKING, Any
 
+from pegboard import Outcome
 from pegboard.guards.audit import shown_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from pegboard import Outcome, Session, Tool, ToolCall
+    from pegboard import Session, Tool, ToolCall, Verdict
+    from pegboard_audit import CallRecord
+
+    Heard = Outcome | CallRecord
 
 MAX_HELD = 20_000
 """Outcomes between two batches; of more the oldest are counted alone."""
+MAX_OWN = 30_000
+"""Own calls that are expected in the file of the audit; it has at most 25,000 still to write."""
 MAX_SHOWN = 100
 """Calls of one batch that are shown in full: the newest."""
 MAX_RUNNING = 50
@@ -44,17 +53,21 @@ class Recording:
     Args:
         wake: called when there is something to tell and there was nothing before; it must not wait.
         clock: seconds since the epoch.
+        reads_audit: whether calls of other programs are heard as well (`hear_elsewhere`).
     """
 
-    def __init__(self, wake: Callable[[], object], clock: Callable[[], float]) -> None:
+    def __init__(self, wake: Callable[[], object], clock: Callable[[], float], *, reads_audit: bool = False) -> None:
         self._wake = wake
         self._clock = clock
         self._ended: deque[Outcome] = deque()
         self._missed = 0
         self._running: dict[int, tuple[ToolCall, Session, str | None, float]] = {}
         self._numbers = itertools.count()
-        self._told: set[int] = set()
         self._counts = Counts()
+        self._reads_audit = reads_audit
+        self._own: dict[tuple[float, float], None] = {}
+        self._elsewhere: deque[CallRecord] = deque()
+        self._audit: dict[str, str | None] | None = None
 
     def begin(self, call: ToolCall, session: Session, tool: Tool | None, parent_id: str | None) -> int:
         """A call begins."""
@@ -66,30 +79,74 @@ class Recording:
         """A call has ended."""
         ended = self._ended
         if len(ended) >= MAX_HELD:
-            ended.popleft()
+            self._expect(ended.popleft())
             self._missed += 1
         elif not ended:
             self._wake()
         ended.append(outcome)
         self._running.pop(outcome.token, None)
 
-    def take(self) -> dict[str, Any]:
-        """What happened since the last batch: `{"calls", "running", "skipped", "counts"}`, all of it JSON."""
-        now = self._clock()
+    def hear_elsewhere(self, record: CallRecord) -> None:
+        """A call of any program was written down; this host's own is among them, and comes after its outcome."""
+        if len(self._elsewhere) >= MAX_HELD:
+            self._missed += not self._is_own(self._elsewhere.popleft())
+        self._elsewhere.append(record)
+        self._wake()
+
+    def say_of_audit(self, problem: str | None) -> None:
+        """Other programs' calls are read from now on; or why they are not."""
+        self._audit = {"problem": problem}
+        self._wake()
+
+    def _expect(self, outcome: Outcome) -> None:
+        """The audit will have this one, too."""
+        if self._reads_audit:
+            self._own[_key(outcome)] = None
+            if len(self._own) > MAX_OWN:
+                del self._own[next(iter(self._own))]
+
+    def _is_own(self, record: CallRecord) -> bool:
+        return self._own.pop(_key(record), self) is None
+
+    def _heard(self) -> list[Heard]:
+        """What ended since the last batch, each call once, in the order in which they ended."""
         ended, self._ended = self._ended, deque()
-        missed, self._missed = self._missed, 0
+        records, self._elsewhere = self._elsewhere, deque()
         for outcome in ended:
-            self._counts.add(outcome)
-        shown = list(itertools.islice(ended, max(0, len(ended) - MAX_SHOWN), None))
+            self._expect(outcome)
+        others = [record for record in records if not self._is_own(record)]
+        return sorted([*ended, *others], key=_end_of) if others else [*ended]
+
+    def take(self) -> dict[str, Any]:
+        """What happened since the last batch: `{"calls", "running", "skipped", "counts", "audit"}`, all of it JSON;
+        `audit` is null where no calls of other programs are read, else `{"problem"}`, which is null as well, or why
+        they cannot be."""
+        now = self._clock()
+        ended = self._heard()
+        missed, self._missed = self._missed, 0
+        for one in ended:
+            self._counts.add(one)
+        shown = ended[-MAX_SHOWN:]
         running = [pair for pair in itertools.islice(self._running.items(), MAX_RUNNING) if now - pair[1][3] >= LONG_S]
         return {
             "now": now,
-            "calls": [_row(outcome) for outcome in shown],
+            "calls": [_row(one) if isinstance(one, Outcome) else _row_elsewhere(one) for one in shown],
             "running": [_running_row(*one) for _, one in running],
             "under_way": len(self._running),
             "skipped": len(ended) - len(shown) + missed,
             "counts": self._counts.summary(now),
+            "audit": self._audit,
         }
+
+
+def _key(one: Heard) -> tuple[float, float]:
+    """What tells a call in the file of the audit that was heard already: to the microsecond, no two begin together and
+    take equally long. Ids and names do not: callers choose them, and the audit cuts them."""
+    return one.started_at, round(one.duration_ms, 3)
+
+
+def _end_of(one: Heard) -> float:
+    return one.started_at + one.duration_ms / 1000
 
 
 def _row(outcome: Outcome) -> dict[str, Any]:
@@ -98,19 +155,47 @@ def _row(outcome: Outcome) -> dict[str, Any]:
     error = None if result is None else result.error
     return {
         **_who(outcome.call, outcome.session, outcome.parent_id),
-        "started_at": outcome.started_at,
-        "duration_ms": round(outcome.duration_ms, 3),
-        "status": outcome.status,
+        **_how_long(outcome),
+        "elsewhere": False,
+        "source": None if outcome.tool is None else str(outcome.tool.origin),
         "error": None if error is None else error.code.value,
         "message": None if error is None else _cut(error.message),
         "arguments": shown_arguments(outcome),
         "text": None if result is None else _cut(result.text),
-        "timings": dict(outcome.timings),
-        "guards": [
-            {"guard": one.guard, "stage": one.stage.value, "verdict": one.verdict, "us": one.duration_us}
-            for one in outcome.verdicts
-        ],
     }
+
+
+def _row_elsewhere(record: CallRecord) -> dict[str, Any]:
+    """The same of a call of another program: the audit keeps no texts, and arguments only where it is told to."""
+    return {
+        "request_id": record.id,
+        "tool": record.name,
+        "user_id": record.user_id,
+        "channel": record.channel,
+        "session": record.session,
+        "parent_id": record.parent_id,
+        **_how_long(record),
+        "elsewhere": True,
+        "source": record.source,
+        "error": record.code,
+        "message": None,
+        "arguments": record.arguments,
+        "text": None,
+    }
+
+
+def _how_long(one: Heard) -> dict[str, Any]:
+    return {
+        "started_at": one.started_at,
+        "duration_ms": round(one.duration_ms, 3),
+        "status": one.status,
+        "timings": dict(one.timings),
+        "guards": [_said(verdict) for verdict in one.verdicts],
+    }
+
+
+def _said(one: Verdict) -> dict[str, Any]:
+    return {"guard": one.guard, "stage": one.stage.value, "verdict": one.verdict, "us": one.duration_us}
 
 
 def _running_row(call: ToolCall, session: Session, parent_id: str | None, began: float) -> dict[str, Any]:
@@ -124,6 +209,7 @@ def _who(call: ToolCall, session: Session, parent_id: str | None) -> dict[str, A
         "tool": name[:MAX_NAME] if isinstance(name, str) else None,
         "user_id": session.user_id,
         "channel": session.channel,
+        "session": session.id,
         "parent_id": parent_id,
     }
 
@@ -138,13 +224,13 @@ class Counts:
     def __init__(self) -> None:
         self._seconds: dict[int, _Second] = {}
 
-    def add(self, outcome: Outcome) -> None:
+    def add(self, one: Heard) -> None:
         """Count one."""
-        second = int(outcome.started_at)
+        second = int(one.started_at)
         counted = self._seconds.get(second)
         if counted is None:
             counted = self._seconds[second] = _Second()
-        counted.add(outcome)
+        counted.add(one)
 
     def summary(self, now: float) -> dict[str, Any]:
         """`{"per_second", "errors_per_second", "calls", "errors", "p50_ms", "p95_ms", "slowest"}`."""
@@ -173,15 +259,21 @@ class _Second:
         self.by_tool: Counter[str] = Counter()
         self.time_by_tool: dict[str, float] = {}
 
-    def add(self, outcome: Outcome) -> None:
+    def add(self, one: Heard) -> None:
         self.calls += 1
-        self.errors += outcome.status == "error"
+        self.errors += one.status == "error"
         if len(self.durations) < MAX_SAMPLES:
-            self.durations.append(outcome.duration_ms)
-        if outcome.tool is not None:  # names of tools that are not there are without end
-            name = outcome.tool.name
+            self.durations.append(one.duration_ms)
+        if (name := _tool_of(one)) is not None:
             self.by_tool[name] += 1
-            self.time_by_tool[name] = self.time_by_tool.get(name, 0.0) + outcome.duration_ms
+            self.time_by_tool[name] = self.time_by_tool.get(name, 0.0) + one.duration_ms
+
+
+def _tool_of(one: Heard) -> str | None:
+    """The name of the tool; None where there was none of the name, since such names are without end."""
+    if isinstance(one, Outcome):
+        return None if one.tool is None else one.tool.name
+    return None if one.source is None else one.name
 
 
 def _percentile(values: list[float], share: float) -> float | None:

@@ -9,7 +9,7 @@ const SHOWN = 200;
 const STAGES = ["admit", "validate", "approve", "limit", "queue", "execute", "normalise", "filter"];
 
 // It goes on while other pages are shown, so that a call made there is here afterwards; the tab ends it.
-const state = { rows: [], running: [], counts: null, skipped: 0, underWay: 0, source: null, lost: false, paused: false, draw: null, filters: { tool: "", user: "", status: "" }, open: new Set() };
+const state = { rows: [], running: [], counts: null, audit: null, skipped: 0, underWay: 0, source: null, lost: false, paused: false, draw: null, filters: { tool: "", user: "", status: "", from: "" }, open: new Set() };
 
 function listen() {
   if (state.source || state.paused) return;
@@ -30,6 +30,7 @@ function take(batch) {
   state.running = batch.running;
   state.underWay = batch.under_way;
   state.counts = batch.counts;
+  state.audit = batch.audit; // null: calls of other programs are not read
   state.skipped += batch.skipped;
   later();
 }
@@ -68,6 +69,10 @@ function waterfall(row, longest) {
   return svg;
 }
 
+const idOf = (row) => `${row.session} ${row.request_id}`; // a caller may choose the second part
+const nothing = (row) => (row.elsewhere ? "the audit keeps no results" : "nothing is shown");
+const notKept = (row) => row.elsewhere && row.arguments === null;
+
 const code = (row) => (row.status === "error" ? row.error : row.status);
 
 function detail(row) {
@@ -75,12 +80,12 @@ function detail(row) {
   return h("div", { class: "detail" },
     row.message && text(row.message, "p", { class: "message" }),
     h("div", { class: "columns" },
-      h("div", {}, h("h2", {}, "Arguments"), tree(row.arguments ?? null, { open: 2 }), row.tool && typeof row.arguments === "object" && h("p", {}, h("a", { href: again }, "Call again with changes"))),
-      h("div", {}, h("h2", {}, "Result"), row.text ? text(row.text, "pre", { class: "text", tabindex: 0 }) : h("p", { class: "quiet" }, "nothing is shown"))),
+      h("div", {}, h("h2", {}, "Arguments"), notKept(row) ? h("p", { class: "quiet" }, "the audit keeps none, unless arguments = true stands under [plugins.audit_db]") : tree(row.arguments ?? null, { open: 2 }), row.tool && typeof row.arguments === "object" && !notKept(row) && h("p", {}, h("a", { href: again }, "Call again with changes"))),
+      h("div", {}, h("h2", {}, "Result"), row.text ? text(row.text, "pre", { class: "text", tabindex: 0 }) : h("p", { class: "quiet" }, nothing(row)))),
     h("h2", {}, "Stages"),
     h("ul", { class: "stages" }, STAGES.filter((stage) => row.timings[stage]).map((stage) => h("li", {}, h("span", { class: `swatch stage-${stage}` }), `${stage} ${ms(row.timings[stage] / 1000)}`))),
     row.guards.length ? [h("h2", {}, "Guards"), h("ul", {}, row.guards.map((one) => h("li", {}, text(one.guard, "b"), ` at ${one.stage}: ${one.verdict} in ${ms(one.us / 1000)}`)))] : null,
-    h("p", { class: "quiet" }, text(row.request_id, "code"), ` on ${row.channel}`, row.parent_id && [", called by ", text(row.parent_id, "code")]));
+    h("p", { class: "quiet" }, text(row.request_id, "code"), ` on ${row.channel}`, row.elsewhere && " of another program", row.source && [", tool of ", text(row.source)], row.parent_id && [", called by ", text(row.parent_id, "code")]));
 }
 
 export async function show(root) {
@@ -90,18 +95,20 @@ export async function show(root) {
   const filter = (key, label) => h("input", { type: "search", "aria-label": label, placeholder: label, value: state.filters[key], oninput: (event) => { state.filters[key] = event.target.value.toLowerCase(); draw(); } });
   const outcome = h("select", { "aria-label": "Outcome", onchange: () => { state.filters.status = outcome.value; draw(); } }, [["", "Any outcome"], ["ok", "ok"], ["error", "errors"], ["cancelled", "cancelled"]].map(([value, label]) => h("option", { value }, label)));
   outcome.value = state.filters.status;
+  const from = h("select", { "aria-label": "Program", onchange: () => { state.filters.from = from.value; draw(); } }, [["", "Any program"], ["here", "This program"], ["elsewhere", "Other programs"]].map(([value, label]) => h("option", { value }, label)));
+  from.value = state.filters.from;
   const pause = h("button", { type: "button", onclick: () => { state.paused = !state.paused; state.paused ? rest() : listen(); draw(); } });
   const clear = h("button", { type: "button", onclick: () => { state.rows = []; state.skipped = 0; draw(); } }, "Clear");
 
-  const fits = (row) => (!state.filters.tool || (row.tool ?? "").toLowerCase().includes(state.filters.tool)) && (!state.filters.user || (row.user_id ?? "nobody").toLowerCase().includes(state.filters.user)) && (!state.filters.status || row.status === state.filters.status);
+  const fits = (row) => (!state.filters.tool || (row.tool ?? "").toLowerCase().includes(state.filters.tool)) && (!state.filters.user || (row.user_id ?? "nobody").toLowerCase().includes(state.filters.user)) && (!state.filters.status || row.status === state.filters.status) && (!state.filters.from || (state.filters.from === "elsewhere") === Boolean(row.elsewhere));
 
   const made = new Map(); // the elements of rows, since most of them stay from one draw to the next
   function item(row, longest, depth) {
     const known = made.get(row);
     if (known && known.longest === longest && known.depth === depth) return known.element;
-    const key = row.request_id + row.started_at;
+    const key = idOf(row) + row.started_at;
     const details = h("details", { class: `call ${row.status}`, open: state.open.has(key) },
-      h("summary", {}, h("span", { class: "when" }, time(row.started_at)), h("span", { class: `depth-${Math.min(depth, 4)} tool` }, depth ? "↳ " : "", text(row.tool ?? "not a call")), h("span", { class: `outcome ${row.status}` }, code(row)), waterfall(row, longest), h("span", { class: "took" }, ms(row.duration_ms)), text(row.user_id ?? "nobody", "span", { class: "quiet user" })));
+      h("summary", {}, h("span", { class: "when" }, time(row.started_at)), h("span", { class: `depth-${Math.min(depth, 4)} tool` }, depth ? "↳ " : "", text(row.tool ?? "not a call"), row.elsewhere && [" ", h("span", { class: "mark", title: "called by another program" }, "other program, ", text(row.channel ?? "?"))]), h("span", { class: `outcome ${row.status}` }, code(row)), waterfall(row, longest), h("span", { class: "took" }, ms(row.duration_ms)), text(row.user_id ?? "nobody", "span", { class: "quiet user" })));
     const openIt = () => details.open && details.childElementCount < 2 && details.append(detail(row));
     details.addEventListener("toggle", () => { details.open ? state.open.add(key) : state.open.delete(key); openIt(); });
     openIt();
@@ -112,22 +119,29 @@ export async function show(root) {
 
   function draw() {
     const rows = state.rows.filter(fits).slice(0, SHOWN);
-    const ids = new Map(rows.map((row) => [row.request_id, row]));
+    const ids = new Set(rows.map(idOf));
     const below = new Map();
-    for (const row of rows) if (row.parent_id && ids.has(row.parent_id)) below.set(row.parent_id, [...(below.get(row.parent_id) ?? []), row]);
+    const above = (row) => (row.parent_id && row.parent_id !== row.request_id && ids.has(`${row.session} ${row.parent_id}`) ? `${row.session} ${row.parent_id}` : null);
+    for (const row of rows) if (above(row)) below.set(above(row), [...(below.get(above(row)) ?? []), row]);
     const totalOf = (row) => STAGES.reduce((all, stage) => all + (row.timings[stage] ?? 0), 0);
     const flat = [];
+    const placed = new Set(); // each once, whatever ids callers chose
     const put = (row, depth, longest) => {
+      if (placed.has(row)) return;
+      placed.add(row);
       flat.push(item(row, longest, depth));
-      for (const one of (below.get(row.request_id) ?? []).toReversed()) put(one, depth + 1, longest);
+      for (const one of (below.get(idOf(row)) ?? []).toReversed()) put(one, depth + 1, longest);
     };
-    for (const row of rows) if (!row.parent_id || !ids.has(row.parent_id)) put(row, 0, totalOf(row));
+    for (const row of rows) if (!above(row)) put(row, 0, totalOf(row));
+    for (const row of rows) put(row, 0, totalOf(row)); // those that stand above each other
     const running = state.running.filter((row) => fits({ ...row, status: state.filters.status })).map((row) => h("li", { class: "call under-way" }, h("span", { class: "when" }, time(row.started_at)), text(row.tool ?? "?", "span", { class: "tool" }), h("span", { class: "outcome" }, "running"), text(row.user_id ?? "nobody", "span", { class: "quiet user" })));
-    if (!running.length && !flat.length) fill(body, h("li", { class: "empty" }, state.rows.length ? "No call matches." : state.paused ? "Nothing is recorded while this is paused." : "No call yet. Whatever calls a tool of this program is shown here at once."));
+    if (!running.length && !flat.length) fill(body, h("li", { class: "empty" }, state.rows.length ? "No call matches." : state.paused ? "Nothing is recorded while this is paused." : state.audit ? "No call yet. Whatever calls a tool, in this program or in another one of yours, is shown here at once." : "No call yet. Whatever calls a tool of this program is shown here at once."));
     else if (body.firstElementChild?.classList.contains("empty") || !same(body, [...running, ...flat])) fill(body, running, flat);
     for (const row of made.keys()) if (!state.rows.includes(row)) made.delete(row);
     const missed = state.skipped ? ` · ${state.skipped.toLocaleString("en")} more were too many to show, and are in the counts` : "";
-    note.textContent = state.paused ? "Paused: nothing is recorded." : state.lost ? "The program does not answer; this goes on when it does." : `${state.underWay} under way${missed}`;
+    const others = state.audit?.problem ? ` · calls of other programs cannot be read: ${state.audit.problem}` : "";
+    from.hidden = !state.audit;
+    note.textContent = state.paused ? "Paused: nothing is recorded." : state.lost ? "The program does not answer; this goes on when it does." : `${state.underWay} under way${state.audit ? " here" : ""}${missed}${others}`;
     pause.textContent = state.paused ? "Go on" : "Pause";
     const counts = state.counts;
     fill(head, counts && [fact("Calls in the last minute", counts.calls.toLocaleString("en"), bars(counts.per_second, counts.errors_per_second, `${counts.calls} calls in the last minute, ${counts.errors} of them errors`)), fact("Errors", counts.errors.toLocaleString("en")), fact("Half are done in", ms(counts.p50_ms)), fact("95 of 100 in", ms(counts.p95_ms)), counts.slowest.length ? fact("Slowest on the average", h("ol", { class: "slowest" }, counts.slowest.slice(0, 3).map((one) => h("li", {}, text(one.tool), " ", h("span", { class: "quiet" }, ms(one.mean_ms)))))) : null]);
@@ -135,7 +149,7 @@ export async function show(root) {
   const same = (element, list) => element.childElementCount === list.length && list.every((one, index) => element.children[index] === one);
   const fact = (label, value, more) => h("div", { class: "fact" }, h("span", { class: "quiet" }, label), h("b", {}, value), more);
 
-  fill(root, h("h1", {}, "Calls"), head, h("div", { class: "bar" }, filter("tool", "Tool"), filter("user", "User"), outcome, pause, clear), note, body);
+  fill(root, h("h1", {}, "Calls"), head, h("div", { class: "bar" }, filter("tool", "Tool"), filter("user", "User"), outcome, from, pause, clear), note, body);
   state.draw = draw;
   listen();
   draw();
