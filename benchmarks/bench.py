@@ -26,7 +26,8 @@ from driver import picture, report, venvs
 from driver.catalog import CONTESTANTS, HERE, Contestant
 from driver.limits import judge
 from driver.processes import WorkerError
-from driver.sections import SECTIONS, Run
+from driver.run import Run
+from driver.sections import SECTIONS
 
 RESULTS = HERE / "results"
 

@@ -141,6 +141,11 @@ PEGBOARD_MCP = Venv(
     shown=("pegboard-mcp",),
 )
 PEGBOARD_LAYERS = Venv("pegboard-layers", projects=(ROOT / "core", ROOT / "plugins/pegboard-cache"))
+PEGBOARD_OBSERVED = Venv(
+    "pegboard-observed",
+    projects=(ROOT / "core", ROOT / "plugins/pegboard-otel"),
+    shown=("opentelemetry-sdk",),
+)
 MCP = Venv("mcp", requirements=("mcp==2.3.*",), shown=("mcp",))
 FASTMCP = Venv("fastmcp", requirements=("fastmcp==4.1.*",), shown=("fastmcp",))
 
@@ -179,6 +184,7 @@ CONTESTANTS = (
         bindings_venv=PEGBOARD_MANIFEST,
     ),
     Contestant("pegboard-layers", "pegboard_layers", PEGBOARD_LAYERS),
+    Contestant("pegboard-observed", "pegboard_observed", PEGBOARD_OBSERVED),
     Contestant(
         "mcp",
         "mcp_sdk",
@@ -249,7 +255,8 @@ CONTESTANTS = (
         },
     ),
 )
-PEERS = tuple(one.name for one in CONTESTANTS if one.name not in ("floors", "pegboard", "pegboard-layers"))
+OURS = ("floors", "pegboard", "pegboard-layers", "pegboard-observed")
+PEERS = tuple(one.name for one in CONTESTANTS if one.name not in OURS)
 
 BRIDGES = (
     Bridge("floors", "lines of JSON on trio", "bridge_floor", FLOORS),

@@ -21,6 +21,11 @@ ASYNC = ("pegboard", "session.call, async")
 LAYERED = ("pegboard-layers", "session.call, in place, a layer")
 HIT = ("pegboard-layers", "session.call, in place, cached")
 IN_PLACE_THERE = ("pegboard-layers", "session.call, in place")
+UNOBSERVED = ("pegboard-observed", "session.call, in place")
+OBSERVED = ("pegboard-observed", "session.call, in place, an observer")
+RECORDED = ("pegboard-observed", "session.call, in place, recorded")
+NOT_SAMPLED = ("pegboard-observed", "session.call, in place, not sampled")
+SPAN = ("pegboard-observed", "start_span and end")
 PLAIN = ("Chat.ask, in place", "trio nursery")
 TIMED = ("Chat.ask, async", "trio nursery, with deadlines")
 """Loops that are compared: without deadlines, and with one for every call."""
@@ -82,6 +87,15 @@ def lean_parallel(results: Results) -> Row | None:
 
 def _call_ratio(who: tuple[str, str], reference: tuple[str, str], tool: str) -> Callable[[Results], float | None]:
     return lambda results: paired(call_row(results, who, tool), call_row(results, reference, tool))
+
+
+def _recording(results: Results) -> float | None:
+    """What recording a call costs over an observer that does nothing, as a ratio to the SDK's own work for a span."""
+    recorded, observed, span = (call_row(results, who, "add") for who in (RECORDED, OBSERVED, SPAN))
+    if recorded is None or observed is None or span is None:
+        return None
+    rounds = zip(recorded["rounds"], observed["rounds"], span["rounds"], strict=False)
+    return float(median((one - without) / bare for one, without, bare in rounds))
 
 
 def _slowest_against_peers(tool: str) -> Callable[[Results], float | None]:
@@ -206,6 +220,9 @@ LIMITS: Sequence[Limit] = (
     Limit("12 parameters, against the lean host", 1.3, "x", _call_ratio(ASYNC, LEAN, "rich")),
     Limit("a hit of the cache, against a call in place", 2.0, "x", _call_ratio(HIT, IN_PLACE_THERE, "add")),
     Limit("a layer that does nothing, against a call in place", 5.0, "x", _call_ratio(LAYERED, IN_PLACE_THERE, "add")),
+    Limit("an observer that does nothing, against none", 1.3, "x", _call_ratio(OBSERVED, UNOBSERVED, "add")),
+    Limit("recording a call, against a span of OpenTelemetry", 1.5, "x", _recording),
+    Limit("a call that is not sampled, against one unobserved", 1.3, "x", _call_ratio(NOT_SAMPLED, UNOBSERVED, "add")),
     Limit("add async, against the fastest peer's full path", 1.0, "x", _slowest_against_peers("add")),
     Limit("12 parameters, against the fastest peer's full path", 1.0, "x", _slowest_against_peers("rich")),
     Limit("many tools: registering in bulk, each", 60, "us", _value("registry", "register_us", registry=REGISTRY)),
