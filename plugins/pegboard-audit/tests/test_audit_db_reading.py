@@ -1,4 +1,4 @@
-"""Reading: which calls a question means, how they hang together, and how new ones of other processes are heard."""
+"""Reading: which calls a question means, how they belong together, and how new ones of other processes are heard."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -15,6 +16,7 @@ import trio
 
 from pegboard import CallContext, ConfigError, hookimpl, tool
 from pegboard_inspect import Page, plugin, serve_inspector
+from pegboard_serving.tool_logs import LOGGER
 
 
 @tool(read_only=True)
@@ -107,6 +109,36 @@ async def test_a_call_says_what_the_tool_says_and_asks_what_it_asks(host_with: A
         said = await visit.call("talk", {}, answer={"name": "Ada"})
         assert [one["kind"] for one in said] == ["begun", "log", "progress", "question", "answered", "result"]
         assert said[-1]["result"]["data"] == {"answer": {"name": "Ada"}}
+
+
+async def test_calls_at_once_are_each_told_what_their_own_tool_logs_and_once(host_with: Any) -> None:
+    both, here = trio.Event(), 0
+
+    @tool
+    async def log_together(who: str, context: CallContext) -> None:
+        """Log once the other one runs too."""
+        nonlocal here
+        here += 1
+        if here == 2:
+            both.set()
+        await both.wait()
+        context.log.info("it is %s", who)
+
+    said: dict[str, Any] = {}
+
+    async def call(visit: Any, who: str) -> None:
+        said[who] = [one["text"] for one in await visit.call("log_together", {"who": who}) if one["kind"] == "log"]
+
+    level = logging.getLogger(LOGGER).level
+    async with inspected(host_with) as it:
+        it.host.add(log_together)
+        visit = await it.enter()
+        with trio.fail_after(30):
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(call, visit, "Ada")
+                nursery.start_soon(call, visit, "Bob")
+    assert said == {"Ada": ["it is Ada"], "Bob": ["it is Bob"]}
+    assert logging.getLogger(LOGGER).level == level
 
 
 @pytest.mark.parametrize(

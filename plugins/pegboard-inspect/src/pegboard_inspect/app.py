@@ -294,7 +294,7 @@ class Inspector:
         try:
             await request.begin(200, "application/x-ndjson")
             call.say("begun", id=call.id)
-            with LogLines():
+            with LogLines(call):
                 await self._while_there(request, work, call.next, _as_lines)
         finally:
             del calls[call.id]

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
-import logging
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
 import trio
 
 from pegboard import thaw
+from pegboard_serving.tool_logs import ToolLogHandler
 
 if TYPE_CHECKING:
-    from types import TracebackType
-    from typing import Self
+    import logging
 
     from pegboard import Confirmation, ToolResult
 
@@ -26,8 +25,6 @@ MAX_SAID = 1_000
 """Lines of log and reports of progress that wait to be sent; more are counted."""
 MAX_LINE = 10_000
 """A longer line of log is cut, in characters."""
-ROOT = "pegboard.tool"
-"""The logger below which tools log."""
 
 current: contextvars.ContextVar[RunningCall] = contextvars.ContextVar("pegboard_inspect_call")
 """The call that is being answered; threads and tasks of a tool inherit it."""
@@ -118,31 +115,18 @@ def answer_of(given: Any, *, has_schema: bool) -> Any:
     return "session" if given == "session" else False
 
 
-class LogLines(logging.Handler):
-    """Gives what tools log to the call in whose task or thread it was logged, as long as the block."""
+class LogLines(ToolLogHandler):
+    """Gives a call what its tools log, in its task and its threads, as long as the block."""
 
-    def __init__(self) -> None:
-        super().__init__(logging.DEBUG)
+    def __init__(self, call: RunningCall) -> None:
+        super().__init__()
+        self._call = call
         self._token = trio.lowlevel.current_trio_token()
-        self._logger = logging.getLogger(ROOT)
-        self._before = self._logger.level
-
-    def __enter__(self) -> Self:
-        if self._logger.getEffectiveLevel() > logging.INFO:
-            self._logger.setLevel(logging.INFO)
-        self._logger.addHandler(self)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._logger.removeHandler(self)
-        self._logger.setLevel(self._before)
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Say the record where its call is."""
-        call = current.get(None)
-        if call is None:
+        """Say the record, if it is of this call: every other one that is under way hears it too."""
+        call = self._call
+        if current.get(None) is not call:
             return
         said = {"level": record.levelname.lower(), "text": record.getMessage()[:MAX_LINE]}
         if trio.lowlevel.in_trio_task():

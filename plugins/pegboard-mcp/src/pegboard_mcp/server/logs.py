@@ -14,15 +14,12 @@ from typing import TYPE_CHECKING, Any
 import trio
 
 from pegboard_mcp.server.elicitation import Exchange, current
+from pegboard_serving.tool_logs import LOGGER, ToolLogHandler
 
 if TYPE_CHECKING:
-    from types import TracebackType
-    from typing import Self
-
     from pegboard_mcp.server.sessions import Sessions
 
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
-ROOT = "pegboard.tool"
 MAX_TEXT = 10_000
 """A longer message is cut, in characters."""
 
@@ -44,36 +41,19 @@ def level_of(number: int) -> str:
     return "info" if number >= logging.INFO else "debug"
 
 
-class LogForwarder(logging.Handler):
+class LogForwarder(ToolLogHandler):
     """Forwards what tools log, as long as the block; the nursery's tasks send it."""
 
     def __init__(self, nursery: trio.Nursery, sessions: Sessions) -> None:
-        super().__init__(logging.DEBUG)
+        super().__init__()
         self._nursery = nursery
         self._sessions = sessions
         self._token = trio.lowlevel.current_trio_token()
-        self._logger = logging.getLogger(ROOT)
-        self._before = self._logger.level
-
-    def __enter__(self) -> Self:
-        others = [one for one in self._logger.handlers if isinstance(one, LogForwarder)]
-        self._before = others[0]._before if others else self._logger.level
-        if self._logger.getEffectiveLevel() > logging.INFO:
-            self._logger.setLevel(logging.INFO)
-        self._logger.addHandler(self)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._logger.removeHandler(self)
-        if not any(isinstance(one, LogForwarder) for one in self._logger.handlers):
-            self._logger.setLevel(self._before)
 
     def listen_to(self, level: str) -> None:
         """Hear records of that level too."""
         if level == "debug":
-            self._logger.setLevel(logging.DEBUG)
+            logging.getLogger(LOGGER).setLevel(logging.DEBUG)
 
     def emit(self, record: logging.LogRecord) -> None:
         """Keep the record for its client."""
@@ -84,7 +64,7 @@ class LogForwarder(logging.Handler):
         if not is_wanted(exchange, level):
             return
         entry: dict[str, Any] = {"level": level, "data": record.getMessage()[:MAX_TEXT]}
-        name = record.name.removeprefix(ROOT).strip(".")
+        name = record.name.removeprefix(LOGGER).strip(".")
         if name:
             entry["logger"] = name
         exchange.log(entry)
