@@ -313,3 +313,56 @@ async def test_only_what_runs_in_place_behind_nothing_that_waits_is_known_not_to
         assert [session.may_wait(name) for name in ("add", "limited", "threaded", "nope")] == [False, True, True, True]
         host.disable("threaded")
         assert not session.may_wait("threaded"), "it is refused at once"
+
+
+@pytest.mark.parametrize("timeout_s", [None, 60])
+@pytest.mark.parametrize("is_observed", [False, True])
+async def test_no_other_task_runs_between_a_call_and_its_tool(
+    hosted: Any, timeout_s: float | None, is_observed: bool
+) -> None:
+    ran: list[int] = []
+    called: list[int] = []
+
+    @tool(run="inplace", parallel=True)
+    def note(number: int) -> None:
+        """Note a number."""
+        ran.append(number)
+
+    async with hosted(note) as host:
+        session = host.session()
+        if is_observed:
+            host.add_observer(lambda outcome: None)
+
+        async def caller(number: int) -> None:
+            host.last_checkpoint = 0.0  # long ago, as on a machine that is busy
+            called.append(number)
+            await session.call("note", {"number": number}, timeout_s=timeout_s)
+
+        async with trio.open_nursery() as nursery:
+            for number in range(50):
+                nursery.start_soon(caller, number)
+    assert ran == called
+
+
+@pytest.mark.parametrize("timeout_s", [None, 60])
+async def test_a_call_in_a_cancelled_scope_does_not_begin(hosted: Any, timeout_s: float | None) -> None:
+    ran: list[int] = []
+    count = Tool(name="count", handler=lambda: ran.append(1), run="inplace")
+    async with hosted(count) as host:
+        with trio.CancelScope() as scope:
+            scope.cancel()
+            host.last_checkpoint = 0.0
+            await host.session().call("count", timeout_s=timeout_s)
+    assert scope.cancelled_caught
+    assert not ran
+
+
+async def test_the_answer_of_a_tool_is_not_lost_to_a_cancellation_while_it_ran(hosted: Any) -> None:
+    result = None
+    with trio.CancelScope() as scope:
+        leave = Tool(name="leave", handler=lambda: scope.cancel(), run="inplace")
+        async with hosted(leave) as host:
+            host.last_checkpoint = 0.0
+            result = await host.session().call("leave")
+    assert result is not None
+    assert result.ok

@@ -117,10 +117,8 @@ class HostSession(Session):
         runtime = host.runtime
         if timeout_s is not None or runtime.observers:
             return await self._call_with_care(name, arguments, id, timeout_s, None)
-        if perf_counter() - host.last_checkpoint > CHECKPOINT_S:
-            await host.checkpoint()
         plan = self._visible.plans.get(name) if type(name) is str else None
-        if plan is None:
+        if plan is None or perf_counter() - host.last_checkpoint > CHECKPOINT_S:
             return await self._call_with_care(name, arguments, id, timeout_s, None)
         arguments = EMPTY if arguments is None else arguments
         return await plan.answer(self, arguments, id or next(runtime.ids), None, None)
@@ -187,7 +185,14 @@ class HostSession(Session):
     async def _call_with_care(
         self, name: Any, arguments: Any, call_id: str | None, timeout_s: float | None, parent: CallContext | None
     ) -> ToolResult:
-        """The long way of `call`: a name that is not there, a caller's deadline, observers."""
+        """The long way of `call`: a name that is not there, a caller's deadline, observers, a checkpoint.
+
+        The checkpoint comes after the call, and only a cancellation is asked for before it (`trio.lowlevel` splits a
+        checkpoint so): no other task runs between the caller's turn and the call's guards, so of two calls the one that
+        was made first spends the limit, and asks the person first; and no cancellation loses what a tool has answered.
+        """
+        import trio
+
         host, runtime = self._host, self._host.runtime
         if type(name) is not str and isinstance(name, str):
             name = str.__str__(name)  # of a subclass too: an enum of texts is its value
@@ -202,7 +207,7 @@ class HostSession(Session):
         result: ToolResult | None = None
         try:
             if started - host.last_checkpoint > CHECKPOINT_S:
-                await host.checkpoint()
+                await trio.lowlevel.checkpoint_if_cancelled()
             if entry is not None and timeout_s is None:
                 result = await entry.answer(self, call.arguments, call.id, parent, trace)
             else:
@@ -218,6 +223,8 @@ class HostSession(Session):
                 duration_ms = (trace.ended_at - started) * 1000
                 outcome = Outcome(call, self, tool, result, started_at, duration_ms, trace.verdicts, trace, parent_id)
                 runtime.observe(outcome, tokens, observers)
+        if perf_counter() - host.last_checkpoint > CHECKPOINT_S:
+            await host.checkpoint(shield=True)
         return result
 
     async def _entry_to_come(self, name: Any, timeout_s: float | None) -> PlanEntry | None:

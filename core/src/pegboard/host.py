@@ -265,12 +265,15 @@ class Host:
 
     # -- what calls need
 
-    async def checkpoint(self) -> None:
-        """Pass a trio checkpoint: calls that never wait do not starve other tasks."""
-        self.last_checkpoint = (
-            perf_counter()
-        )  # before the wait too: of a thousand calls that come at once one passes the checkpoint
-        await trio.lowlevel.checkpoint()
+    async def checkpoint(self, *, shield: bool = False) -> None:
+        """Pass a trio checkpoint: calls that never wait do not starve other tasks.
+
+        Args:
+            shield: let other tasks run, and be cancelled later: the caller holds a result.
+        """
+        # Before the wait too: of a thousand calls that come at once one passes the checkpoint.
+        self.last_checkpoint = perf_counter()
+        await (trio.lowlevel.cancel_shielded_checkpoint() if shield else trio.lowlevel.checkpoint())
         self.last_checkpoint = perf_counter()
 
     def span(

@@ -138,7 +138,7 @@ class Host(Protocol):
         """Wait until the sources have offered their first tools, or have failed to."""
         ...
 
-    async def checkpoint(self) -> None:
+    async def checkpoint(self, *, shield: bool = False) -> None:
         """Pass a trio checkpoint."""
         ...
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from pegboard import _session
 from pegboard.cli import _batch
 
 
@@ -129,8 +130,13 @@ def provide_tools():
 """
 
 
-def test_of_two_calls_beside_each_other_the_later_meets_the_cooldown(run, site):
+@pytest.mark.parametrize("busy", [None, _batch, _session])
+def test_of_two_calls_beside_each_other_the_later_meets_the_cooldown(run, site, monkeypatch, busy):
     site.install("brisk", BRISK)
+    if busy is not None:  # wherever one looks it is time for a checkpoint, or in calls alone
+        monkeypatch.setattr(_batch, "CHECKPOINT_S", 1_000)
+        monkeypatch.setattr(_session, "CHECKPOINT_S", 1_000)
+        monkeypatch.setattr(busy, "CHECKPOINT_S", 0)
     users = [f"user {number}" for number in range(20)]
     calls = [{"name": name, "user_id": user} for user in users for name in ("spin", "rare", "rare")]
     answers = run("batch", input=lines_of(*calls), plugins=("brisk",)).lines

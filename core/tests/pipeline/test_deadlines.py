@@ -882,7 +882,7 @@ async def test_calls_in_place_in_a_row_give_the_loop_air_each_millisecond(
         else:
             for _ in range(60):
                 await session.call("work")
-        assert turns >= 20
+        assert turns >= 15  # one more call may begin when it is time for a checkpoint, which comes after it
         nursery.cancel_scope.cancel()
 
 

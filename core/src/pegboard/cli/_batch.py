@@ -291,22 +291,12 @@ class Batch:
             place = self._taken
             self._taken += 1
             asked = self._understand(number, line)
-            if perf_counter() - host.last_checkpoint > CHECKPOINT_S:
-                await self._pass_checkpoint()
             if isinstance(asked, ToolResult):
                 self._put(place, asked)
             elif asked[0].may_overlap(asked[1].name):
                 self._put(place, await self._beside_others(*asked))
             else:
                 self._put(place, await self._by_itself(*asked))
-
-    async def _pass_checkpoint(self) -> None:
-        """With a line in hand that took long to read: nobody takes the next one meanwhile, and overtakes it."""
-        self._alone = True
-        try:
-            await self._host.checkpoint()
-        finally:
-            self._alone = False
 
     async def _beside_others(self, session: Session, call: ToolCall) -> ToolResult:
         self._running += 1

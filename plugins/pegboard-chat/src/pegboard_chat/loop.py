@@ -562,9 +562,6 @@ class _Question:
         if not any(may_wait(call.name) for _, call in calls):
             await _Overlapping(self, turn, calls).run()
             return
-        await (
-            self.chat.host.checkpoint()
-        )  # so that no call does, and they come to the person who is asked in their order
         async with trio.open_nursery() as nursery:
             await _Overlapping(self, turn, calls, nursery).run()
 
