@@ -5,8 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import re
-import shutil
-import threading
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -24,16 +22,10 @@ from pegboard import (
     Tool,
     ToolResult,
     load_board,
-    open_host,
     open_host_sync,
     thaw,
     tool,
 )
-from pegboard_inspect import plugin, serve_inspector
-
-sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed (apt-get install chromium)")
 
 HOSTILE = "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>"
 PIXEL = base64.b64decode(
@@ -158,114 +150,21 @@ TOOLS = [
 ]
 
 
-class Served:
-    """An inspector in a thread of its own; `address()` lets one browser in."""
-
-    def __init__(self, tools: list[Any]) -> None:
-        self._tools = tools
-        self._told: list[str] = []
-        self._ready = threading.Event()
-        self._problem: BaseException | None = None
-        self._thread = threading.Thread(target=self._run)
-
-    def _run(self) -> None:
-        try:
-            trio.run(self._main)
-        except BaseException as problem:  # raised in the thread of the test
-            self._problem = problem
-            self._ready.set()
-
-    async def _main(self) -> None:
-        async with open_host({"plugins": {}}, [plugin]) as self.host, trio.open_nursery() as nursery:
-            self.host.add(*self._tools)
-            self._token, self._scope = trio.lowlevel.current_trio_token(), nursery.cancel_scope
-            self.url = await nursery.start(partial(serve_inspector, self.host, tell=self._told.append, user_id="ada"))
-            self._ready.set()
-
-    def address(self) -> str:
-        return self._told[-1]
-
-    def do(self, act: Callable[..., Any], *arguments: Any) -> Any:
-        """Run it in the loop of the host."""
-        return trio.from_thread.run(act, *arguments, trio_token=self._token)
-
-    def do_sync(self, act: Callable[..., Any], *arguments: Any) -> Any:
-        return trio.from_thread.run_sync(act, *arguments, trio_token=self._token)
-
-    def __enter__(self) -> Served:
-        self._thread.start()
-        self._ready.wait(60)
-        if self._problem is not None:
-            raise self._problem
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._problem is None:
-            self.do_sync(self._scope.cancel)
-        self._thread.join(60)
-        assert not self._thread.is_alive()
-
-
 @pytest.fixture(scope="module")
-def served() -> Iterator[Served]:
-    with Served(TOOLS) as one:
+def served(inspect_board: Any) -> Iterator[Any]:
+    with inspect_board(TOOLS) as one:
         yield one
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with sync_api.sync_playwright() as playwright:
-        arguments = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--no-first-run"]
-        one = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
-        yield one
-        one.close()
-
-
-class Looking:
-    """One browser that was let in, and what went wrong in it."""
-
-    def __init__(self, browser: Any, address: str, **options: Any) -> None:
-        self.context = browser.new_context(viewport={"width": 1200, "height": 900}, **options)
-        self.context.set_default_timeout(30_000)
-        self.page = self.context.new_page()
-        self.problems: list[str] = []
-        self.asked: list[str] = []
-        self.page.on(
-            "console", lambda message: message.type in ("error", "warning") and self.problems.append(message.text)
-        )
-        self.page.on("pageerror", lambda problem: self.problems.append(str(problem)))
-        self.page.on("request", lambda request: self.asked.append(request.url))
-        self.page.goto(address)
-        self.page.wait_for_selector(".tools > li")
-        self.base = self.page.url.partition("#")[0]
-
-    def show(self, path: str, wait: str) -> Any:
-        self.page.goto(f"{self.base}#/{path}")
-        self.page.wait_for_selector(wait)
-        return self.page
-
-    def tool(self, name: str) -> Any:
-        page = self.show(f"tool/{name}", ".caller")
-        page.get_by_role("heading", level=1).get_by_text(name, exact=True).wait_for()
-        return page
-
-    def call(self) -> Any:
-        """Press Call, and wait for the end; the JSON of the result."""
-        self.page.get_by_role("button", name="Call", exact=True).click()
-        self.page.wait_for_selector(".answer .status.good, .answer .status.bad")
-        self.page.locator(".answer").get_by_role("tab", name="JSON").click()
-        return json.loads(self.page.locator(".answer pre").inner_text())
-
-
-@pytest.fixture(scope="module")
-def shared(browser: Any, served: Served) -> Iterator[Looking]:
-    looking = Looking(browser, served.address())
+def shared(let_in: Any, served: Any) -> Iterator[Any]:
+    looking = let_in(served.address())
     yield looking
     looking.context.close()
 
 
 @pytest.fixture
-def look(shared: Looking) -> Iterator[Looking]:
+def look(shared: Any) -> Iterator[Any]:
     """The browser; a test in which it complains of anything fails."""
     shared.problems.clear()
     shared.page.set_viewport_size({"width": 1200, "height": 900})
@@ -274,12 +173,7 @@ def look(shared: Looking) -> Iterator[Looking]:
     assert "owned" not in shared.page.title()
 
 
-def field(where: Any, name: str) -> Any:
-    """The control of a form by its label, behind which a star may stand."""
-    return where.get_by_label(re.compile(rf"^{re.escape(name)}(\s*\*)?$"))
-
-
-def test_the_token_leaves_the_address_and_nothing_of_elsewhere_is_loaded(look: Looking, served: Served) -> None:
+def test_the_token_leaves_the_address_and_nothing_of_elsewhere_is_loaded(look: Any, served: Any) -> None:
     assert "token" not in look.page.url
     assert all("token" not in url for url in look.asked)
     assert all(url.startswith((served.url, "data:")) for url in look.asked)
@@ -287,7 +181,7 @@ def test_the_token_leaves_the_address_and_nothing_of_elsewhere_is_loaded(look: L
     assert look.page.evaluate("document.referrer") == ""
 
 
-def test_a_browser_without_the_cookie_is_shown_nothing(browser: Any, look: Looking) -> None:
+def test_a_browser_without_the_cookie_is_shown_nothing(browser: Any, look: Any) -> None:
     context = browser.new_context()
     page = context.new_page()
     page.goto(f"{look.base}#/tools")
@@ -297,7 +191,7 @@ def test_a_browser_without_the_cookie_is_shown_nothing(browser: Any, look: Looki
     context.close()
 
 
-def test_the_list_is_searched_as_one_types(look: Looking) -> None:
+def test_the_list_is_searched_as_one_types(look: Any) -> None:
     page = look.show("tools", ".tools > li")
     page.keyboard.press("/")
     page.keyboard.type("order")
@@ -312,32 +206,32 @@ def test_the_list_is_searched_as_one_types(look: Looking) -> None:
     page.get_by_role("button", name="Clear").click()
 
 
-def test_what_nobody_touched_is_not_sent(look: Looking) -> None:
+def test_what_nobody_touched_is_not_sent(look: Any) -> None:
     look.tool("order")
     assert look.call()["data"] == {"sent": {"items": []}}
     look.tool("nothing").get_by_text("It takes no arguments").wait_for()
     assert look.call()["data"] == {"sent": {}}
 
 
-def test_a_form_gives_every_kind_of_value(look: Looking) -> None:
+def test_a_form_gives_every_kind_of_value(look: Any) -> None:
     page = look.tool("order")
     page.get_by_role("button", name="Add to items").click()
-    field(page, "sku").fill("A-1")
-    field(page, "qty").fill("2")
-    field(page, "note").fill("by noon")
-    field(page, "price").fill("12345678901234567890")
+    look.field("sku").fill("A-1")
+    look.field("qty").fill("2")
+    look.field("note").fill("by noon")
+    look.field("price").fill("12345678901234567890")
     page.get_by_role("button", name="Add to tags").click()
-    field(page, "tags 1").fill("new")
-    field(page, "when").fill("2026-11-23")
-    field(page, "size").select_option(label="3")
-    field(page, "fast").select_option(label="false")
-    field(page, "x").fill("1.5")
-    field(page, "y").fill("-2")
-    field(page, "shape").select_option(label="Square")
-    field(page, "side").fill("4")
-    field(page, "odd key").fill("odd")
-    field(page, "__proto__").fill("safe")
-    field(page, "free").fill('{"any": [1]}')
+    look.field("tags 1").fill("new")
+    look.field("when").fill("2026-11-23")
+    look.field("size").select_option(label="3")
+    look.field("fast").select_option(label="false")
+    look.field("x").fill("1.5")
+    look.field("y").fill("-2")
+    look.field("shape").select_option(label="Square")
+    look.field("side").fill("4")
+    look.field("odd key").fill("odd")
+    look.field("__proto__").fill("safe")
+    look.field("free").fill('{"any": [1]}')
     wanted = {
         "items": [{"sku": "A-1", "qty": 2}], "note": "by noon", "price": 12345678901234567890, "tags": ["new"],
         "when": "2026-11-23", "size": 3, "fast": False, "where": {"x": 1.5, "y": -2},
@@ -355,7 +249,7 @@ def test_a_form_gives_every_kind_of_value(look: Looking) -> None:
     assert "note" not in sent
 
 
-def test_the_form_and_the_json_stay_in_step_whatever_is_written(look: Looking) -> None:
+def test_the_form_and_the_json_stay_in_step_whatever_is_written(look: Any) -> None:
     page = look.tool("order")
     tabs = page.get_by_role("tablist", name="Arguments")
     tabs.get_by_role("tab", name="JSON").click()
@@ -370,8 +264,8 @@ def test_the_form_and_the_json_stay_in_step_whatever_is_written(look: Looking) -
     }
     text.fill(json.dumps(odd))
     tabs.get_by_role("tab", name="Form").click()
-    assert field(page, "radius").input_value() == "2"
-    assert field(page, "items").input_value() == '"no list"'
+    assert look.field("radius").input_value() == "2"
+    assert look.field("items").input_value() == '"no list"'
     result = look.call()
     assert result["error"]["code"] == "INVALID_INPUT"
     assert {fault["path"] for fault in result["error"]["details"]["faults"]} >= {"items", "unknown", "where.z"}
@@ -381,7 +275,7 @@ def test_the_form_and_the_json_stay_in_step_whatever_is_written(look: Looking) -
     page.get_by_text("this is not JSON").wait_for()
 
 
-def test_faults_stand_at_their_fields(look: Looking) -> None:
+def test_faults_stand_at_their_fields(look: Any) -> None:
     page = look.tool("order")
     tabs = page.get_by_role("tablist", name="Arguments")
     tabs.get_by_role("tab", name="JSON").click()
@@ -389,7 +283,7 @@ def test_faults_stand_at_their_fields(look: Looking) -> None:
     tabs.get_by_role("tab", name="Form").click()
     page.get_by_role("button", name="Dry run").click()
     page.get_by_text("It would be refused").wait_for()
-    qty = field(page, "qty")
+    qty = look.field("qty")
     assert qty.get_attribute("aria-invalid") == "true"
     described = qty.get_attribute("aria-describedby").split()
     assert "expected" in page.locator(f"#{described[-1]}").inner_text()
@@ -401,9 +295,9 @@ def test_faults_stand_at_their_fields(look: Looking) -> None:
 
 
 @pytest.mark.parametrize(("button", "ok"), [("Yes", True), ("No", False)])
-def test_a_confirmation_is_a_dialog(look: Looking, button: str, ok: bool) -> None:
+def test_a_confirmation_is_a_dialog(look: Any, button: str, ok: bool) -> None:
     page = look.tool("launch")
-    field(page, "target").fill(HOSTILE)
+    look.field("target").fill(HOSTILE)
     page.get_by_role("button", name="Call", exact=True).click()
     dialog = page.get_by_role("dialog")
     dialog.get_by_text("Launch it?").wait_for()
@@ -411,27 +305,27 @@ def test_a_confirmation_is_a_dialog(look: Looking, button: str, ok: bool) -> Non
     page.wait_for_selector(".answer .status.good" if ok else ".answer .status.bad")
 
 
-def test_a_dialog_that_is_left_by_a_key_is_no_answer(look: Looking) -> None:
+def test_a_dialog_that_is_left_by_a_key_is_no_answer(look: Any) -> None:
     page = look.tool("launch")
-    field(page, "target").fill("x")
+    look.field("target").fill("x")
     page.get_by_role("button", name="Call", exact=True).click()
     page.get_by_role("dialog").wait_for()
     page.keyboard.press("Escape")
     page.wait_for_selector(".answer .status.bad")
 
 
-def test_a_tool_asks_for_values_by_a_form(look: Looking) -> None:
+def test_a_tool_asks_for_values_by_a_form(look: Any) -> None:
     page = look.tool("asks")
     page.get_by_role("button", name="Call", exact=True).click()
     dialog = page.get_by_role("dialog")
-    field(dialog, "name").fill("Ada")
+    look.field("name", dialog).fill("Ada")
     dialog.get_by_role("button", name="Send").click()
     page.wait_for_selector(".answer .status.good")
     page.locator(".answer").get_by_role("tab", name="Data").click()
     page.locator(".answer").get_by_text('"Ada"').wait_for()
 
 
-def test_a_call_is_cancelled(look: Looking) -> None:
+def test_a_call_is_cancelled(look: Any) -> None:
     page = look.tool("wait_here")
     page.get_by_role("button", name="Call", exact=True).click()
     page.get_by_text("a quarter").wait_for()
@@ -440,12 +334,12 @@ def test_a_call_is_cancelled(look: Looking) -> None:
     assert page.get_by_role("button", name="Call", exact=True).is_enabled()
 
 
-def test_a_call_that_takes_too_long_says_so(look: Looking) -> None:
+def test_a_call_that_takes_too_long_says_so(look: Any) -> None:
     look.tool("too_slow")
     assert look.call()["error"]["code"] == "TIMEOUT"
 
 
-def test_texts_of_third_parties_are_texts_everywhere(look: Looking) -> None:
+def test_texts_of_third_parties_are_texts_everywhere(look: Any) -> None:
     page = look.show("calls", ".calls")
     page = look.tool("outer")
     result = look.call()
@@ -461,7 +355,7 @@ def test_texts_of_third_parties_are_texts_everywhere(look: Looking) -> None:
     assert page.locator("main img, main script, main iframe").count() == 0
 
 
-def test_a_call_made_by_a_tool_stands_below_it(look: Looking) -> None:
+def test_a_call_made_by_a_tool_stands_below_it(look: Any) -> None:
     page = look.show("calls", ".calls")
     look.tool("outer")
     look.call()
@@ -474,7 +368,7 @@ def test_a_call_made_by_a_tool_stands_below_it(look: Looking) -> None:
     page.wait_for_selector(".caller")
 
 
-def test_every_kind_of_result_is_shown_and_nothing_of_it_runs(look: Looking) -> None:
+def test_every_kind_of_result_is_shown_and_nothing_of_it_runs(look: Any) -> None:
     page = look.tool("show_all")
     page.get_by_role("button", name="Call", exact=True).click()
     page.wait_for_selector(".answer .status.good")
@@ -491,7 +385,7 @@ def test_every_kind_of_result_is_shown_and_nothing_of_it_runs(look: Looking) -> 
     look.problems[:] = [one for one in look.problems if "blob:" not in one]
 
 
-def test_a_call_of_anybody_is_on_the_page(look: Looking, served: Served) -> None:
+def test_a_call_of_anybody_is_on_the_page(look: Any, served: Any) -> None:
     page = look.show("calls", ".calls")
     page.get_by_role("searchbox", name="Tool").fill("")
     session = served.do_sync(partial(served.host.session, "grace", channel="elsewhere"))
@@ -499,9 +393,9 @@ def test_a_call_of_anybody_is_on_the_page(look: Looking, served: Served) -> None
     page.locator(".call", has_text="grace").first.wait_for()
 
 
-def test_calls_of_other_programs_are_below_their_parents_and_marked(browser: Any, served: Served) -> None:
+def test_calls_of_other_programs_are_below_their_parents_and_marked(let_in: Any, served: Any) -> None:
     pytest.importorskip("pegboard_audit", reason="pegboard-audit is not installed")
-    looking = Looking(browser, served.address())
+    looking = let_in(served.address())
     page = looking.show("calls", ".calls")
     page.get_by_text("in this program or in another one of yours").wait_for()
     served.do(served.host.session("ada").call, "nothing", {})
@@ -532,7 +426,7 @@ def test_calls_of_other_programs_are_below_their_parents_and_marked(browser: Any
     looking.context.close()
 
 
-def test_the_page_is_used_by_keys_alone(look: Looking) -> None:
+def test_the_page_is_used_by_keys_alone(look: Any) -> None:
     page = look.show("tools", ".tools > li")
     page.keyboard.press("/")
     page.keyboard.type("order")
@@ -557,7 +451,7 @@ def test_the_page_is_used_by_keys_alone(look: Looking) -> None:
     page.wait_for_selector(".answer .status")
 
 
-def test_many_calls_are_counted_and_the_page_stays_small(look: Looking, served: Served) -> None:
+def test_many_calls_are_counted_and_the_page_stays_small(look: Any, served: Any) -> None:
     page = look.show("calls", ".calls")
 
     async def hammer() -> None:
@@ -599,15 +493,18 @@ def read_back(page: Any, pairs: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
     return [(json.loads(untouched), json.loads(sent)) for untouched, sent in answers]
 
 
-def test_whatever_a_form_is_given_it_sends(look: Looking, schemas_with_values: Any) -> None:
+def test_whatever_a_form_is_given_it_sends(look: Any, schemas_with_values: Any) -> None:
     """The rule of the two tabs: for any schema and any value, what the form shows is what the JSON says."""
 
     @settings(max_examples=100)
     @given(schemas_with_values)
     def hold(drawn: tuple[Any, list[Any]]) -> None:
         document, values = drawn
-        top = {"type": "object", "properties": {"v": document}, "definitions": document["definitions"]}
-        pairs = [(top, {"v": value, "unknown": value}) for value in values]
+        inner = {"type": "object", "properties": {"v": document}, "required": ["v"]}
+        properties = {"v": document, "inner": inner}
+        top = {"type": "object", "properties": properties, "definitions": document["definitions"]}
+        pairs = [(top, {"v": value, "unknown": value, "inner": {"v": value}}) for value in values]
+        pairs += [(top, {"v": value, "inner": {}}) for value in values]
         for (_, value), (untouched, sent) in zip(pairs, read_back(look.page, pairs), strict=True):
             assert untouched == {}
             assert sent == value
@@ -615,7 +512,33 @@ def test_whatever_a_form_is_given_it_sends(look: Looking, schemas_with_values: A
     hold()
 
 
-def test_untouched_forms_of_real_tools_send_nothing_and_examples_come_back(look: Looking) -> None:
+def test_what_is_optional_needs_nothing_and_what_is_touched_all_it_needs(look: Any) -> None:
+    wanted = schema(
+        {
+            "kind": {"const": "a"}, "list": {"type": "array"}, "size": {"enum": ["s", "m"], "default": "m"},
+            "inner": schema({"list": {"type": "array"}, "note": {"type": "string"}}, "list"),
+            "count": {"type": "integer"},
+        },
+        "kind", "list", "size", "inner",
+    )  # fmt: skip
+    implied = {"kind": "a", "list": [], "size": "m", "inner": {"list": []}}
+    ((untouched, _),) = read_back(look.page, [(schema({"may": wanted}), {})])
+    assert untouched == {}
+    ((untouched, sent),) = read_back(look.page, [(schema({"must": wanted}, "must"), {"must": {"count": 1}})])
+    assert untouched == {"must": implied}
+    assert sent == {"must": {"count": 1}}
+    form = """async (schema) => {
+        const { Form } = await import("/static/form.js");
+        const form = new Form(schema);
+        const input = [...form.element.querySelectorAll("input")].at(-1);
+        input.value = "3";
+        input.dispatchEvent(new Event("input"));
+        return form.value();
+    }"""
+    assert look.page.evaluate(form, schema({"may": wanted})) == {"may": {**implied, "count": 3}}
+
+
+def test_untouched_forms_of_real_tools_send_nothing_and_examples_come_back(look: Any) -> None:
     tools = [tool for tool in load_board({}).tools.values() if tool.input_schema.get("properties")]
     pairs = [(thaw(tool.input_schema), thaw(one.arguments)) for tool in tools for one in tool.examples]
     for (schema, example), (untouched, sent) in zip(pairs, read_back(look.page, pairs), strict=True):
@@ -626,9 +549,9 @@ def test_untouched_forms_of_real_tools_send_nothing_and_examples_come_back(look:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_on_any_page(browser: Any, served: Served, scheme: str) -> None:
+def test_axe_finds_nothing_on_any_page(let_in: Any, served: Any, scheme: str) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
-    looking = Looking(browser, served.address(), color_scheme=scheme, bypass_csp=True)  # axe brings a script of its own
+    looking = let_in(served.address(), color_scheme=scheme, bypass_csp=True)  # axe brings a script of its own
     found = []
 
     def look(where: str) -> None:
@@ -648,7 +571,7 @@ def test_axe_finds_nothing_on_any_page(browser: Any, served: Served, scheme: str
     page.wait_for_selector(".detail")
     look("calls")
     looking.tool("launch")
-    field(page, "target").fill("x")
+    looking.field("target").fill("x")
     page.get_by_role("button", name="Call", exact=True).click()
     page.get_by_role("dialog").wait_for()
     look("a dialog")
@@ -663,7 +586,7 @@ def test_axe_finds_nothing_on_any_page(browser: Any, served: Served, scheme: str
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(360, "light"), (640, "dark"), (1200, "dark")])
-def test_nothing_is_wider_than_the_window(look: Looking, width: int, scheme: str) -> None:
+def test_nothing_is_wider_than_the_window(look: Any, width: int, scheme: str) -> None:
     page = look.page
     page.emulate_media(color_scheme=scheme)
     page.set_viewport_size({"width": width, "height": 800})
@@ -681,7 +604,7 @@ def test_nothing_is_wider_than_the_window(look: Looking, width: int, scheme: str
     page.emulate_media(color_scheme="light")
 
 
-def test_ten_thousand_tools_are_searched_within_a_blink(browser: Any) -> None:
+def test_ten_thousand_tools_are_searched_within_a_blink(inspect_board: Any, let_in: Any) -> None:
     """How long one letter takes until the list is drawn: asserted with much room, since machines are busy."""
     many = [
         Tool(
@@ -692,8 +615,8 @@ def test_ten_thousand_tools_are_searched_within_a_blink(browser: Any) -> None:
         )
         for number in range(10_000)
     ]
-    with Served(many) as served:
-        looking = Looking(browser, served.address())
+    with inspect_board(many) as served:
+        looking = let_in(served.address())
         took = looking.page.evaluate("""() => {
             const search = document.getElementById("search");
             const times = ["t", "to", "tool_99", "number 77", "somebody thing"].map((words) => {

@@ -62,9 +62,26 @@ const kindOf = (schema) => {
   return { integer: "number", number: "number", boolean: "truth", null: "constant" }[type] ?? "json";
 };
 
+/** The names of ways, each its own. */
+const namesOf = (ways) => ways.map(nameOf).map((name, place, all) => (all.indexOf(name) === all.lastIndexOf(name) ? name : `${name} (${ways[place].format ?? place + 1})`));
+
 const nameOf = (schema, place) => schema.title ?? { group: "an object", list: "a list", json: "JSON", number: schema.type === "integer" ? "a whole number" : "a number", truth: "true or false", choice: "one of some", text: "text", date: "a date", moment: "a moment", file: "a file", constant: JSON.stringify(schema.const ?? null) }[kindOf(schema)] ?? `way ${place + 1}`;
 
-/** A field: `element`, `get()` (undefined: left out), `set(value)`, `at(steps)`, `focus()`. */
+/** Why a schema has no field but JSON; null: it has one. */
+const whyJson = (schema) => {
+  if (schema.prefixItems || Array.isArray(schema.items)) return "a list whose places differ";
+  if (schema.type === "object" && (schema.patternProperties || isObject(schema.additionalProperties))) return "an object whose keys are for you to choose";
+  if (schema.type === "object") return "an object that may have any keys";
+  if (schema.anyOf || schema.oneOf || schema.allOf || schema.not || schema.if || schema.dependentSchemas) return "what fits depends on several rules at once";
+  return schema.type ? `a form does not know the type ${JSON.stringify(schema.type)}` : "its schema says no type";
+};
+
+/** A field: `element`, `get(needed)` (undefined: left out), `set(value)`, `at(steps)`, `focus()`.
+ *
+ * `needed`: the value is required of an object that is sent. What nobody touched is then what a schema leaves no choice
+ * of: its constant or default, an empty list, an object of such values. An object that is optional needs nothing before
+ * somebody touches a part of it.
+ */
 class Field {
   constructor(schema, { root, changed, label, required, depth }) {
     Object.assign(this, { schema, root, changed, label, required, depth, id: newId("field") });
@@ -77,7 +94,12 @@ class Field {
   control() { return this.input; }
   focus() { this.control()?.focus(); }
   at() { return this; }
-  get touched() { return this.get() !== LEFT_OUT; }
+  get touched() { return this.get(false) !== LEFT_OUT; }
+  left(needed) { return needed && this.schema.default !== undefined ? this.schema.default : LEFT_OUT; }
+  untouched() {
+    const { default: given } = this.schema;
+    return given === undefined ? null : `${this.required ? "if you write nothing" : "left out"}: ${JSON.stringify(given)}`;
+  }
   clearFaults() { this.tell(null); }
   tell(words) {
     this.fault.hidden = !words;
@@ -90,10 +112,10 @@ class TextField extends Field {
   constructor(schema, more) {
     super(schema, more);
     this.value = LEFT_OUT;
-    this.input = h("textarea", this.attributes({ rows: 1, dir: "auto", spellcheck: "false", placeholder: schema.default !== undefined ? `left out: ${shownDefault(schema)}` : null, oninput: () => { this.value = this.input.value; this.changed(); } }));
+    this.input = h("textarea", this.attributes({ rows: 1, dir: "auto", spellcheck: "false", placeholder: this.untouched(), oninput: () => { this.value = this.input.value; this.changed(); } }));
     this.element = this.input;
   }
-  get() { return this.value; }
+  get(needed) { return this.value === LEFT_OUT ? this.left(needed) : this.value; }
   set(value) { this.value = value; this.input.value = value ?? ""; }
   fits(value) { return typeof value === "string"; }
 }
@@ -101,12 +123,12 @@ class TextField extends Field {
 class NumberField extends Field {
   constructor(schema, more) {
     super(schema, more);
-    this.input = h("input", this.attributes({ type: "text", inputmode: schema.type === "integer" ? "numeric" : "decimal", autocomplete: "off", placeholder: schema.default !== undefined ? `left out: ${shownDefault(schema)}` : null, oninput: () => this.changed() }));
+    this.input = h("input", this.attributes({ type: "text", inputmode: schema.type === "integer" ? "numeric" : "decimal", autocomplete: "off", placeholder: this.untouched(), oninput: () => this.changed() }));
     this.element = this.input;
   }
-  get() {
+  get(needed) {
     const written = this.input.value.trim();
-    if (!written) return LEFT_OUT;
+    if (!written) return this.left(needed);
     return isNumeral(written) ? numeral(written) : written; // as text: the program says what it expected there
   }
   set(value) { this.input.value = value === LEFT_OUT ? "" : isRaw(value) ? value.rawJSON : String(value); }
@@ -117,10 +139,11 @@ class ChoiceField extends Field {
   constructor(schema, more, values, labels) {
     super(schema, more);
     this.values = values;
-    this.input = h("select", this.attributes({ onchange: () => this.changed() }), h("option", { value: "" }, this.required ? "Choose…" : schema.default !== undefined ? `left out: ${shownDefault(schema)}` : "left out"), values.map((value, index) => h("option", { value: index }, labels?.[index] ?? (typeof value === "string" ? value : JSON.stringify(value)))));
+    this.input = h("select", this.attributes({ onchange: () => this.changed() }), h("option", { value: "" }, this.untouched() ?? (!this.required ? "left out" : "const" in schema ? JSON.stringify(schema.const) : "Choose…")), values.map((value, index) => h("option", { value: index }, labels?.[index] ?? (typeof value === "string" ? value : JSON.stringify(value)))));
     this.element = this.input;
   }
-  get() { return this.input.value === "" ? LEFT_OUT : this.values[Number(this.input.value)]; }
+  get(needed) { return this.input.value === "" ? this.left(needed) : this.values[Number(this.input.value)]; }
+  left(needed) { return needed && "const" in this.schema ? this.schema.const : super.left(needed); }
   set(value) {
     const index = this.values.findIndex((one) => JSON.stringify(one) === JSON.stringify(value));
     this.input.value = value === LEFT_OUT || index < 0 ? "" : String(index);
@@ -135,9 +158,9 @@ class DateField extends Field {
     this.input = h("input", this.attributes({ type, step: type === "date" ? null : 1, oninput: () => { this.exact = null; this.changed(); } }));
     this.element = this.input;
   }
-  get() {
+  get(needed) {
     if (this.exact) return this.exact;
-    if (!this.input.value) return LEFT_OUT;
+    if (!this.input.value) return this.left(needed);
     return this.type === "date" ? this.input.value : new Date(this.input.value).toISOString().replace(".000Z", "Z");
   }
   set(value) {
@@ -177,14 +200,15 @@ class FileField extends Field {
 }
 
 class JsonField extends Field {
-  constructor(schema, more) {
+  constructor(schema, more, why = null) {
     super(schema, more);
-    this.input = h("textarea", this.attributes({ rows: 1, class: "code", spellcheck: "false", placeholder: "JSON", oninput: () => this.changed() }));
+    this.why = why ?? whyJson(schema);
+    this.input = h("textarea", this.attributes({ rows: 1, class: "code", spellcheck: "false", placeholder: this.untouched() ?? "JSON", oninput: () => this.changed() }));
     this.element = this.input;
   }
-  get() {
+  get(needed) {
     const written = this.input.value.trim();
-    if (!written) return LEFT_OUT;
+    if (!written) return this.left(needed);
     try {
       const value = parse(written);
       this.tell(null);
@@ -202,6 +226,8 @@ class GroupField extends Field {
   constructor(schema, more) {
     super(schema, more);
     this.extra = {};
+    this.exact = false; // whether it was given a value, and is to be that value
+    this.also = h("p", { class: "help quiet", hidden: true });
     const required = schema.required ?? [];
     const names = Object.keys(schema.properties);
     const ordered = [...names.filter((name) => required.includes(name)), ...names.filter((name) => !required.includes(name))];
@@ -209,26 +235,32 @@ class GroupField extends Field {
     const rows = [...this.fields.values()].map((field) => field.row);
     const must = rows.slice(0, required.filter((name) => names.includes(name)).length);
     const may = rows.slice(must.length);
-    this.element = h("div", { class: "group" }, must, may.length && must.length && may.length > 6 ? h("details", { class: "optional", open: this.depth === 0 }, h("summary", {}, `${may.length} optional`), may) : may);
+    this.element = h("div", { class: "group" }, alsoOf(schema) && h("p", { class: "help quiet" }, alsoOf(schema)), this.also, must, may.length && must.length && may.length > 6 ? h("details", { class: "optional", open: this.depth === 0 }, h("summary", {}, `${may.length} optional`), may) : may);
   }
   inner() { return { root: this.root, changed: this.changed, depth: this.depth + 1 }; }
   control() { return null; }
   focus() { this.fields.values().next().value?.focus(); }
-  get() {
+  get touched() { return this.exact || [...this.fields.values()].some((field) => field.touched); }
+  get(needed) {
+    if (!needed && !this.touched) return LEFT_OUT;
     const value = { ...this.extra };
     for (const [name, field] of this.fields) {
-      const one = field.get();
+      const one = field.get(field.required && !this.exact);
       if (one !== LEFT_OUT) Object.defineProperty(value, name, { value: one, enumerable: true, configurable: true, writable: true });
     }
-    return Object.keys(value).length || this.required ? value : LEFT_OUT;
+    return value;
   }
   set(value) {
     this.extra = {};
+    this.exact = value !== LEFT_OUT;
     for (const field of this.fields.values()) field.set(LEFT_OUT);
     for (const [name, one] of Object.entries(value ?? {})) {
       if (this.fields.has(name)) this.fields.get(name).set(one);
-      else this.extra[name] = one;
+      else Object.defineProperty(this.extra, name, { value: one, enumerable: true, configurable: true, writable: true });
     }
+    const others = Object.keys(this.extra);
+    this.also.hidden = !others.length;
+    this.also.textContent = `Also sent, as written under JSON: ${others.join(", ")}`;
   }
   fits(value) { return isObject(value); }
   at([step, ...rest]) { return step !== undefined && this.fields.has(step) ? this.fields.get(step).at(rest) : this; }
@@ -256,9 +288,10 @@ class ListField extends Field {
     if (value !== LEFT_OUT) field.set(value);
     return field;
   }
-  get() {
-    if (!this.items.length) return this.required || this.kept ? [] : LEFT_OUT;
-    return this.items.map((field) => field.get() ?? (field.kind === "text" ? "" : null)); // a list has no places that are left out
+  get touched() { return this.items.length > 0 || Boolean(this.kept); }
+  get(needed) {
+    if (!this.touched) return needed ? this.left(needed) ?? [] : LEFT_OUT;
+    return this.items.map((field) => field.get(true) ?? (field.kind === "text" ? "" : null)); // a list has no places that are left out
   }
   set(value) {
     this.items = [];
@@ -280,16 +313,20 @@ class UnionField extends Field {
     super(schema, more);
     this.ways = ways;
     this.nullable = nullable;
-    this.input = h("select", this.attributes({ onchange: () => { this.choose(this.input.value); this.changed(); } }), h("option", { value: "" }, this.required ? "Choose…" : "left out"), ways.map((way, index) => h("option", { value: index }, nameOf(way, index))), nullable && h("option", { value: "null" }, "null"));
+    this.input = h("select", this.attributes({ onchange: () => { this.choose(this.input.value); this.changed(); } }), h("option", { value: "" }, this.untouched() ?? (this.required ? "Choose…" : "left out")), namesOf(ways).map((name, index) => h("option", { value: index }, name)), nullable && h("option", { value: "null" }, "null"));
     this.body = h("div", { class: "way" });
     this.element = h("div", { class: "union" }, this.input, this.body);
   }
   choose(way) {
     this.input.value = way;
-    this.field = way === "" || way === "null" ? null : preset(make(this.ways[Number(way)], { root: this.root, changed: this.changed, depth: this.depth + 1, required: true, label: this.label }));
-    fill(this.body, this.field && [this.field.element, this.field.fault]);
+    this.field = way === "" || way === "null" ? null : make(this.ways[Number(way)], { root: this.root, changed: this.changed, depth: this.depth + 1, required: true, label: this.label });
+    fill(this.body, this.field && [asJson(this.field), this.field.element, this.field.fault]);
   }
-  get() { return this.input.value === "null" ? null : this.field?.get(); }
+  get touched() { return this.input.value !== ""; }
+  get(needed) {
+    if (!this.touched) return this.left(needed);
+    return this.input.value === "null" ? null : this.field.get(true);
+  }
   set(value) {
     if (value === LEFT_OUT) return this.choose("");
     if (value === null && this.nullable) return this.choose("null");
@@ -326,7 +363,8 @@ function make(schema, more) {
   // Null says what leaving out says, as far as nearly all tools go; whoever needs it writes it as JSON.
   if (ways.length > 1 || (nullable && ways.length && more.required)) return new UnionField(schema, more, ways, nullable);
   const one = ways[0] ?? { const: null };
-  const kind = more.depth > MAX_DEPTH ? "json" : kindOf(one);
+  const kind = kindOf(one);
+  if (more.depth > MAX_DEPTH && kind !== "constant") return Object.assign(new JsonField(one, more, "it lies too deep for a form"), { kind: "json" });
   if (kind === "constant") return new ChoiceField(one, more, [one.const ?? null]);
   if (kind === "choice") return new ChoiceField(one, more, one.enum, one.enumNames);
   if (kind === "truth") return new ChoiceField(one, more, [true, false], ["true", "false"]);
@@ -337,22 +375,19 @@ function make(schema, more) {
   return made;
 }
 
-const shownDefault = (schema) => JSON.stringify(schema.default);
-
 const bounds = (schema) => {
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, minLength, maxLength, minItems, maxItems, pattern, multipleOf } = schema;
   return [minimum !== undefined && `from ${minimum}`, exclusiveMinimum !== undefined && `above ${exclusiveMinimum}`, maximum !== undefined && `up to ${maximum}`, exclusiveMaximum !== undefined && `below ${exclusiveMaximum}`, multipleOf !== undefined && `a multiple of ${multipleOf}`, minLength !== undefined && `at least ${minLength} characters`, maxLength !== undefined && `at most ${maxLength} characters`, minItems !== undefined && `at least ${minItems}`, maxItems !== undefined && `at most ${maxItems}`, pattern !== undefined && `like ${pattern}`].filter(Boolean).join(", ");
 };
 
-/** Give required members that can have one value alone that value: who chose what has them has said so. */
-function preset(field) {
-  if (!(field instanceof GroupField)) return field;
-  for (const [name, one] of Object.entries(field.schema.properties)) {
-    const member = resolved(one, field.root);
-    if ("const" in member && (field.schema.required ?? []).includes(name)) field.fields.get(name).set(member.const);
-  }
-  return field;
-}
+/** What a group allows beside its fields; null: nothing. */
+const alsoOf = (schema) => {
+  if (schema.anyOf || schema.oneOf || schema.not || schema.if || schema.dependentSchemas || schema.dependentRequired) return "More rules hold than fields can show; a dry run checks them all.";
+  return schema.patternProperties || isObject(schema.additionalProperties) ? "Other keys can be given under JSON." : null;
+};
+
+/** What is said of a field that is JSON. */
+const asJson = (field) => field.why && h("p", { class: "help quiet" }, `As JSON: ${field.why}.`);
 
 /** A field with its label, its help, its fault, and what leaves it out again. */
 function fieldOf(given, more) {
@@ -362,7 +397,7 @@ function fieldOf(given, more) {
   const out = h("button", { type: "button", class: "leave", hidden: true, "aria-label": `Leave out ${more.label}`, title: "Leave it out", onclick: () => { holder.set(LEFT_OUT); holder.kept = false; more.changed(); holder.focus(); } }, "×");
   const draw = () => {
     const isGroup = field instanceof GroupField || field instanceof ListField;
-    const help = [schema.description && text(schema.description), bounds(schema) && h("span", { class: "quiet" }, bounds(schema))].filter(Boolean);
+    const help = [schema.description && text(schema.description), bounds(schema) && h("span", { class: "quiet" }, bounds(schema)), field.why && h("span", { class: "quiet" }, `As JSON: ${field.why}.`)].filter(Boolean);
     const label = [text(more.label, "b"), more.required && h("span", { class: "must", title: "required" }, " *"), schema.title && schema.title.toLowerCase().replaceAll(" ", "_") !== String(more.label).toLowerCase() && text(schema.title, "span", { class: "quiet" })];
     const head = h(isGroup ? "div" : "label", { class: "label", for: isGroup ? null : field.id, id: `${field.id}-label` }, label);
     if (isGroup) {
@@ -375,11 +410,13 @@ function fieldOf(given, more) {
   const holder = {
     get row() { return row; },
     get kind() { return field.kind; },
-    get: () => { const value = field.get(); out.hidden = more.required || value === LEFT_OUT; return value; },
+    required: more.required,
+    get touched() { return field.touched; },
+    get: (needed) => { out.hidden = more.required || !field.touched; return field.get(needed); },
     set: (value) => {
       const fits = value === LEFT_OUT || field.fits(value);
       if (!fits || (field.instead && value === LEFT_OUT)) {
-        field = fits ? make(schema, more) : Object.assign(new JsonField(schema, more), { instead: true });
+        field = fits ? make(schema, more) : Object.assign(new JsonField(schema, more, "its field cannot show this value"), { instead: true });
         draw();
       }
       field.set(value);
@@ -409,22 +446,22 @@ export function steps(path) {
 export class Form {
   constructor(schema, changed = () => {}) {
     const top = resolved(schema, schema);
-    const isPlain = kindOf(top) === "group" && !top.anyOf && !top.oneOf;
+    const isPlain = kindOf(top) === "group";
     const more = { root: schema, changed: () => this.changed(), depth: 0, required: true, label: "arguments" };
     this.notify = changed;
-    this.field = isPlain ? preset(new GroupField(top, more)) : kindOf(top) === "json" && Object.keys(top.properties ?? {}).length === 0 && !top.additionalProperties && !top.patternProperties && !top.anyOf && !top.oneOf ? null : new JsonField(top, more);
+    this.field = isPlain ? new GroupField(top, more) : kindOf(top) === "json" && Object.keys(top.properties ?? {}).length === 0 && !top.additionalProperties && !top.patternProperties && !top.anyOf && !top.oneOf ? null : new JsonField(top, more);
     this.extra = null;
     this.rest = h("p", { class: "fault", hidden: true, role: "alert" });
-    this.element = h("div", { class: "form" }, this.field ? [this.field.element, this.field.fault] : h("p", { class: "quiet" }, "It takes no arguments."), this.rest);
+    this.element = h("div", { class: "form" }, this.field ? [asJson(this.field), this.field.element, this.field.fault] : h("p", { class: "quiet" }, "It takes no arguments."), this.rest);
   }
   changed() { this.extra = null; this.notify(); }
-  value() { return this.extra ?? this.field?.get() ?? {}; }
+  value() { return this.extra ?? this.field?.get(true) ?? {}; }
   json(indent) { return JSON.stringify(this.value(), null, indent); }
   set(value) {
     const shows = this.field && (!(this.field instanceof GroupField) || isObject(value));
     this.extra = shows ? null : value;
     this.field?.set(shows ? value : undefined);
-    this.field?.get();
+    this.field?.get(true);
   }
   tell(faults) {
     this.field?.clearFaults();
