@@ -14,8 +14,8 @@ import httpx2
 import pytest
 import trio
 
-from pegboard import CallContext, ConfigError, hookimpl, tool
-from pegboard_inspect import Page, plugin, serve_inspector
+from pegboard import CallContext, ConfigError, ErrorCode, ToolError, hookimpl, tool
+from pegboard_inspect import Page, PageStream, plugin, serve_inspector
 from pegboard_serving.tool_logs import LOGGER
 
 
@@ -57,9 +57,11 @@ class Visit:
 
     async def call(self, name: str, arguments: Any, answer: Any = None) -> list[dict[str, Any]]:
         """All that a call says; what it asks is answered."""
+        return await self.stream("call", {"name": name, "arguments": arguments}, answer)
+
+    async def stream(self, what: str, body: Any, answer: Any = None) -> list[dict[str, Any]]:
         said = []
-        body = {"name": name, "arguments": arguments}
-        address = f"{self.base}api/call"
+        address = f"{self.base}api/{what}"
         async with self.client.stream("POST", address, json=body, headers=self.headers) as answered:
             async for line in answered.aiter_lines():
                 said.append(json.loads(line))
@@ -421,6 +423,117 @@ async def test_a_plugin_adds_a_page_and_one_that_fails_loses_only_its_own(host_w
         assert [one.name for one in it.host.board.plugins.quarantined] == ["rubbish"]
 
 
+async def count_up(stream: PageStream, value: Any) -> None:
+    for number in range(value):
+        await stream.send(number)
+
+
+async def launch_and_say(stream: PageStream, value: Any) -> None:
+    result = await stream.session.call("launch", {"target": value})
+    await stream.send([stream.session.channel, stream.session.user_id, result.ok])
+
+
+async def talk_in_a_stream(stream: PageStream, value: Any) -> None:
+    await stream.session.call("talk", {}, id="mine")
+
+
+async def refuse_in_a_stream(stream: PageStream, value: Any) -> None:
+    await stream.send("half")
+    raise ToolError(ErrorCode.NOT_FOUND, "there is no such thing")
+
+
+async def break_in_a_stream(stream: PageStream, value: Any) -> None:
+    raise ValueError("hush")
+
+
+class Streaming:
+    """A plugin whose page has streams."""
+
+    name = "streaming"
+
+    def __init__(self, **more: Any) -> None:
+        self.streams = {
+            "count": count_up,
+            "launch": launch_and_say,
+            "talk": talk_in_a_stream,
+            "refuse": refuse_in_a_stream,
+            "break": break_in_a_stream,
+            **more,
+        }
+
+    @hookimpl(optionalhook=True)
+    def provide_pages(self) -> list[Page]:
+        async def data(host: Any) -> None:
+            return None
+
+        return [Page(title="Flow", path="flow", module="", data=data, streams=self.streams, style=".x{color:red}")]
+
+
+async def test_a_page_has_streams_that_lose_nothing_and_a_style(host_with: Any) -> None:
+    async with inspected(host_with, Streaming()) as it:
+        visit = await it.enter()
+        said = await visit.stream("pages/flow/count", {"value": 5_000})
+        assert [one["value"] for one in said if one["kind"] == "said"] == [*range(5_000)]
+        assert (said[0]["kind"], said[-1]) == ("begun", {"kind": "done"})
+        style = await it.client.get("/static/pages/flow.css")
+        assert (style.text, style.headers["content-type"]) == (".x{color:red}", "text/css; charset=utf-8")
+        pages = (await visit.get("about")).json()["pages"]
+        assert {page["path"]: page["has_style"] for page in pages} == {"flow": True, "sources": False, "health": False}
+
+
+async def test_what_a_stream_calls_asks_its_own_browser_and_tells_its_progress(host_with: Any) -> None:
+    async with inspected(host_with, Streaming()) as it:
+        visit = await it.enter()
+        for answer in (True, False):
+            said = await visit.stream("pages/flow/launch", {"value": "x"}, answer=answer)
+            assert [one["kind"] for one in said] == ["begun", "question", "answered", "said", "done"]
+            assert said[-2]["value"] == ["flow", "ada", answer]
+        said = await visit.stream("pages/flow/talk", {}, answer={"name": "Ada"})
+        progress = next(one for one in said if one["kind"] == "progress")
+        assert (progress["call"], progress["message"]) == ("mine", "half")
+
+
+async def test_a_stream_that_fails_says_so_at_its_end(host_with: Any, caplog: pytest.LogCaptureFixture) -> None:
+    async with inspected(host_with, Streaming()) as it:
+        visit = await it.enter()
+        said = await visit.stream("pages/flow/refuse", {})
+        assert [one["kind"] for one in said] == ["begun", "said", "problem"]
+        assert said[-1]["problem"] == "there is no such thing"
+        said = await visit.stream("pages/flow/break", {})
+        assert "the host's log" in said[-1]["problem"]
+        assert "hush" not in str(said)
+    assert "hush" in caplog.text
+
+
+async def test_a_browser_that_leaves_a_stream_ends_it(host_with: Any) -> None:
+    begun, ended = trio.Event(), trio.Event()
+
+    async def wait_here(stream: PageStream, value: Any) -> None:
+        begun.set()
+        try:
+            while True:  # a page that reads nothing is waited for, and can leave all the same
+                await stream.send("x" * 10_000)
+        finally:
+            ended.set()
+
+    async with inspected(host_with, Streaming(wait=wait_here)) as it:
+        visit = await it.enter()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(visit.stream, "pages/flow/wait", {})
+            await begun.wait()
+            nursery.cancel_scope.cancel()
+        with trio.fail_after(10):
+            await ended.wait()
+
+
+def test_an_action_and_a_stream_have_names_of_their_own() -> None:
+    async def data(host: Any, value: Any = None) -> Any:
+        return None
+
+    with pytest.raises(ValueError, match="'go' is an action already"):
+        Page(title="t", path="t", module="", data=data, actions={"go": data}, streams={"go": count_up})
+
+
 async def test_a_program_that_took_other_plugins_alone_is_inspected_too(host_with: Any) -> None:
     from pegboard_inspect import inspecting
     from pegboard_inspect.app import pages_of
@@ -507,7 +620,7 @@ ENTERED = ["about", "tools", "costs?dialect=json", "tool?name=add", "live", "pag
 CALL = {"name": "add", "arguments": {"a": 1, "b": 2}}
 POSTS: list[tuple[str, Any]] = [
     ("call", CALL), ("check", CALL), ("answer", {"id": "x", "key": "1", "answer": True}),
-    ("pages/sources/restart", {"value": "x"}), ("pages/health/doctor", {"value": None}),
+    ("pages/sources/restart", {"value": "x"}), ("pages/health/doctor", {"value": None}), ("pages/flow/count", {}),
 ]  # fmt: skip
 ATTACKS: dict[str, tuple[dict[str, str | None], int]] = {
     "without the cookie: another user of this machine": ({"cookie": None}, 401),
@@ -549,7 +662,7 @@ async def test_every_attack_on_what_is_shown_fails(host_with: Any) -> None:
 
 
 async def test_every_attack_on_what_does_something_fails(host_with: Any) -> None:
-    async with inspected(host_with) as it:
+    async with inspected(host_with, Streaming()) as it:
         visit = await it.enter()
         called: list[Any] = []
         it.host.add_observer(called.append)

@@ -6,7 +6,7 @@
     catalogue  the tools of a board as rows, what they cost, one of them whole   no I/O
     recording  calls as they happen, in batches that are bounded                 no I/O
     elsewhere  calls of the user's other programs, read from their audit
-    calling    one call from the page: progress, log lines, questions, result
+    calling    one call from the page, or one stream: progress, log lines, questions, result
     web        requests and answers of ASGI, as far as they are needed here
     app        what is served under which address, and to whom
     serving    the app on a socket, and its end
@@ -20,12 +20,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pegboard_inspect.pages import Page
+    from pegboard_inspect.pages import Page, PageStream
     from pegboard_inspect.serving import inspecting, serve_inspector
 
-__all__ = ["Page", "inspecting", "serve_inspector"]
+__all__ = ["Page", "PageStream", "inspecting", "serve_inspector"]
 
-_HOMES = {"Page": "pages", "inspecting": "serving", "serve_inspector": "serving"}
+_HOMES = {"Page": "pages", "PageStream": "pages", "inspecting": "serving", "serve_inspector": "serving"}
 """Where each name lives; every start of a board comes here."""
 
 

@@ -20,6 +20,8 @@ import attrs
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from pegboard import Session
+
 COOKIE = "pegboard_inspect"
 MAX_VISITORS = 16
 """Browsers that are let in at once; one more, and the first of them has to come again."""
@@ -33,11 +35,13 @@ class Visitor:
     Args:
         base: the path below which its cookie holds, `/s-...`.
         session: what it calls tools with; the app makes it.
+        sessions: those of its pages that have streams, by path.
     """
 
     base: str
     _digest: bytes = attrs.field(repr=False)
     session: Any = None
+    sessions: dict[str, Session] = attrs.field(factory=dict)
 
     def has(self, cookie: str) -> bool:
         """Whether the cookie is this one's."""

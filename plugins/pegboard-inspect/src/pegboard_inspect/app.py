@@ -28,7 +28,7 @@ from pegboard import PegboardError, ToolError, __version__
 from pegboard_inspect import catalogue, elsewhere, own_pages
 from pegboard_inspect.access import Access, Visitor
 from pegboard_inspect.calling import LogLines, RunningCall, answer_of, current
-from pegboard_inspect.pages import Page
+from pegboard_inspect.pages import Page, PageStream
 from pegboard_inspect.recording import Recording
 from pegboard_inspect.web import MAX_BODY, RefusedError, Request, as_json
 from pegboard_serving import HostCheck
@@ -86,7 +86,9 @@ class Inspector:
         self._static = _static()
         self._index = self._static.pop("index.html")[0]
         self._pages = pages_of(host)
-        self._static |= {f"pages/{path}.js": (page.module.encode(), TYPES[".js"]) for path, page in self._pages.items()}
+        for path, page in self._pages.items():
+            for suffix, content in ((".js", page.module), (".css", page.style)):
+                self._static[f"pages/{path}{suffix}"] = (content.encode(), TYPES[suffix])
         self._calls: dict[Visitor, dict[str, RunningCall]] = {}
         self._watchers = 0
         self._known: dict[Any, bytes] = {}
@@ -204,7 +206,10 @@ class Inspector:
                 "read_only": session.read_only,
                 "profiles": sorted(board.config.profiles),
                 "dialects": sorted(board.dialects),
-                "pages": [{"title": page.title, "path": page.path} for page in self._pages.values()],
+                "pages": [
+                    {"title": page.title, "path": page.path, "has_style": bool(page.style)}
+                    for page in self._pages.values()
+                ],
             }
         )
 
@@ -242,15 +247,40 @@ class Inspector:
 
     async def _act(self, request: Request, visitor: Visitor, path: str, name: str = "") -> None:
         page = self._pages.get(path)
-        if page is None or name not in page.actions:
+        if page is None or name not in {*page.actions, *page.streams}:
             raise RefusedError(404, "nothing is served here")
-        given = await request.json(self._bodies, visitor.base)
-        await request.answer_json(await _of_page(path, page.actions[name](self._host, given.get("value"))))
+        value = (await request.json(self._bodies, visitor.base)).get("value")
+        if name in page.actions:
+            await request.answer_json(await _of_page(path, page.actions[name](self._host, value)))
+        else:
+            await self._stream(request, visitor, page, name, value)
+
+    async def _stream(self, request: Request, visitor: Visitor, page: Page, name: str, value: Any) -> None:
+        """One stream of a page; what it says goes out as lines of JSON, and who leaves cancels it."""
+
+        async def work(running: RunningCall) -> None:
+            given = PageStream(host=self._host, session=self._session_on(visitor, page.path), send=running.send)
+            try:
+                await _of_page(page.path, page.streams[name](given, value))
+            except (RefusedError, PegboardError) as problem:
+                told = {"problem": str(problem), "hint": getattr(problem, "hint", None)}
+                running.end_with("problem", **told)
+            else:
+                running.end_with("done")
+
+        await self._run(request, visitor, work)
 
     # -- calls
 
-    def _session(self, visitor: Visitor) -> Session:
-        """One a browser: what a person approved there, and results that are read on, are theirs."""
+    def _session_on(self, visitor: Visitor, channel: str) -> Session:
+        """The session of a browser on one of its pages."""
+        if channel not in visitor.sessions:
+            visitor.sessions[channel] = self._session(visitor, channel)
+        return visitor.sessions[channel]
+
+    def _session(self, visitor: Visitor, channel: str = "inspect") -> Session:
+        """One a browser, and one a page that has streams: what a person approved there, and results that are read on,
+        are theirs."""
 
         def running(call_id: str | None = None) -> RunningCall | None:
             """The call in whose task this is; else the newest, where a server asks in a task of its own."""
@@ -264,10 +294,10 @@ class Inspector:
 
         async def on_progress(call_id: str, done: float, total: float | None, message: str | None) -> None:
             if (call := running(call_id)) is not None:
-                call.say("progress", done=done, total=total, message=message)
+                call.say("progress", call=call_id, done=done, total=total, message=message)
 
         return self._host.session(
-            self._user_id, channel="inspect", profile=self._profile, confirm=confirm, on_progress=on_progress
+            self._user_id, channel=channel, profile=self._profile, confirm=confirm, on_progress=on_progress
         )
 
     async def _dry_run(self, request: Request, visitor: Visitor) -> None:
@@ -279,23 +309,31 @@ class Inspector:
         """One call; what it says goes out as lines of JSON, and who leaves cancels it."""
         given = await request.json(self._bodies, visitor.base)
         name, arguments = _call_of(given)
+
+        async def work(call: RunningCall) -> None:
+            result = await visitor.session.call(name, arguments, id=call.id)
+            # Behind the lines of log of its threads, which come by the same way.
+            trio.lowlevel.current_trio_token().run_sync_soon(lambda: call.end(result))
+
+        await self._run(request, visitor, work)
+
+    async def _run(self, request: Request, visitor: Visitor, work: Callable[[RunningCall], Awaitable[None]]) -> None:
+        """Do the work of a call or of a stream, and send what it says."""
         calls = self._calls[visitor]
         if len(calls) >= MAX_CALLS:
             raise RefusedError(503, f"{MAX_CALLS} calls of this browser are under way; the call was not begun")
         call = RunningCall(os.urandom(8).hex())
         calls[call.id] = call
 
-        async def work() -> None:
+        async def running() -> None:
             current.set(call)
-            result = await visitor.session.call(name, arguments, id=call.id)
-            # Behind the lines of log of its threads, which come by the same way.
-            trio.lowlevel.current_trio_token().run_sync_soon(lambda: call.end(result))
+            await work(call)
 
         try:
             await request.begin(200, "application/x-ndjson")
             call.say("begun", id=call.id)
             with LogLines(call):
-                await self._while_there(request, work, call.next, _as_lines)
+                await self._while_there(request, running, call.next, _as_lines)
         finally:
             del calls[call.id]
 

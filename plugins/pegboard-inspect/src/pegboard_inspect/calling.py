@@ -1,6 +1,7 @@
-"""One call from the page: what it says while it runs, what it asks the person, and its result.
+"""One call from the page: what it says while it runs, what it asks the person, and its result. Or one stream of a page.
 
-What a call says is a sequence of JSON objects, each with its `kind`: `begun`, `progress`, `log`, `question`, `result`.
+What a call says is a sequence of JSON objects, each with its `kind`: `begun`, `progress`, `log`, `question`,
+`answered`, `result`. A stream says `said` for each value, and at its end `done` or `problem`.
 The page reads them as they come, answers questions beside, and cancels by leaving.
 """
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from pegboard import Confirmation, ToolResult
 
 MAX_SAID = 1_000
-"""Lines of log and reports of progress that wait to be sent; more are counted."""
+"""Lines of log and reports of progress that wait to be sent; more are counted. A stream waits instead."""
 MAX_LINE = 10_000
 """A longer line of log is cut, in characters."""
 
@@ -31,7 +32,7 @@ current: contextvars.ContextVar[RunningCall] = contextvars.ContextVar("pegboard_
 
 
 class RunningCall:
-    """One call of the page while it runs.
+    """One call of the page while it runs, or one stream.
 
     Args:
         id: of the call.
@@ -42,6 +43,7 @@ class RunningCall:
         self._said: deque[dict[str, Any]] = deque()
         self._left_out = 0
         self._more = trio.Event()
+        self._room = trio.Event()
         self._ended = False
         self._questions: dict[str, tuple[trio.Event, list[Any]]] = {}
         self._count = 0
@@ -53,10 +55,22 @@ class RunningCall:
         else:
             self._left_out += 1
 
+    async def send(self, value: Any) -> None:
+        """A value of a stream, of which none is left out: it waits while much is unread."""
+        await trio.lowlevel.checkpoint()
+        while len(self._said) >= MAX_SAID:
+            self._room = trio.Event()
+            await self._room.wait()
+        self._tell({"kind": "said", "value": value})
+
     def end(self, result: ToolResult) -> None:
-        """The result; nothing comes after it."""
+        """The result of a call; nothing comes after it."""
+        self.end_with("result", result=result.to_json(), left_out=self._left_out)
+
+    def end_with(self, kind: str, **what: Any) -> None:
+        """The last word."""
         self._ended = True
-        self._tell({"kind": "result", "result": result.to_json(), "left_out": self._left_out})
+        self._tell({"kind": kind, **what})
 
     def _tell(self, what: dict[str, Any]) -> None:
         self._said.append(what)
@@ -69,6 +83,7 @@ class RunningCall:
             await self._more.wait()
         said = list(self._said)
         self._said.clear()
+        self._room.set()
         return said
 
     async def ask(self, asked: Confirmation) -> Any:

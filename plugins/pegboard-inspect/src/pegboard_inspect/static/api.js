@@ -37,10 +37,12 @@ export const post = async (what, value, signal) => answered(await ask(`${base}ap
 export const enter = async (token) => answered(await ask("/enter", json({ token })));
 export const live = () => new EventSource(`${base}api/live`);
 
-/** One call: `hear` is given all that it says; `body` is JSON text, so that no number is rounded. */
-export async function call(name, args, hear, signal) {
-  const body = `{"name":${JSON.stringify(name)},"arguments":${args}}`;
-  const response = await ask(`${base}api/call`, { method: "POST", headers: { "content-type": "application/json" }, body, signal });
+/** One call: `hear` is given all that it says; `args` is JSON text, so that no number is rounded. */
+export const call = (name, args, hear, signal) => stream("call", `{"name":${JSON.stringify(name)},"arguments":${args}}`, hear, signal);
+
+/** What answers line by line: `hear` is given each; `body` is JSON text. */
+export async function stream(what, body, hear, signal) {
+  const response = await ask(`${base}api/${what}`, { method: "POST", headers: { "content-type": "application/json" }, body, signal });
   if (!response.ok) return answered(response);
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";

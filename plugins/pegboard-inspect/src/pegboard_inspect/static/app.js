@@ -1,8 +1,10 @@
 // Lets the browser in, then shows the page that the fragment names.
 
-import { enter, get, isIn, post } from "./api.js";
-import { fill, h, tree, table, text } from "./dom.js";
+import { Problem, enter, get, isIn, post, stream } from "./api.js";
+import { asking } from "./asking.js";
+import { dialog, fill, h, say, tree, table, text } from "./dom.js";
 import * as calls from "./calls.js";
+import { ms, resultView } from "./results.js";
 import * as tool from "./tool.js";
 import * as tools from "./tools.js";
 
@@ -37,10 +39,34 @@ function drawNavigation(path) {
   fill(document.getElementById("who"), text(who.join(" · ")));
 }
 
+/** What a page of a plugin asks, and what shows it; docs/how-to/inspect-the-board.md says each. */
+const boardOf = (page) => ({
+  h, text, tree, table, fill, dialog, say, ms, result: resultView, waterfall: calls.waterfall,
+  data: () => get(`pages/${page.path}`),
+  act: (name, value) => post(`pages/${page.path}/${name}`, { value }),
+  stream: (name, value, hear, options) => listen(`pages/${page.path}/${name}`, value, hear, options),
+});
+
+/** Each value of a stream to `hear`, until it ends; progress and lines of log to `note`. */
+async function listen(what, value, hear, { signal = new AbortController().signal, note = () => {} } = {}) {
+  const ask = asking(signal);
+  let ended = false;
+  await stream(what, JSON.stringify({ value }), (one) => {
+    ask(one);
+    if (one.kind === "said") hear(one.value);
+    if (one.kind === "progress" || one.kind === "log") note(one);
+    if (one.kind === "problem") throw new Problem(one.problem, one.hint, 409);
+    ended ||= one.kind === "done";
+  }, signal);
+  if (!ended) throw new Problem("the program ended before it was done", "is pegboard inspect still running?", 0);
+}
+
 async function showPlugin(root, page) {
-  const board = { h, text, tree, table, data: () => get(`pages/${page.path}`), act: (name, value) => post(`pages/${page.path}/${name}`, { value }) };
+  if (page.has_style && !document.getElementById(`style-${page.path}`)) {
+    await new Promise((there) => document.head.append(h("link", { rel: "stylesheet", id: `style-${page.path}`, href: `/static/pages/${page.path}.css`, onload: there, onerror: there })));
+  }
   const module = await import(`/static/pages/${page.path}.js`);
-  return module.default(root, board);
+  return module.default(root, boardOf(page));
 }
 
 async function route(event) {

@@ -47,7 +47,7 @@ function later() {
 
 const time = (seconds) => new Date(seconds * 1000).toLocaleTimeString("en-GB", { hour12: false }) + `.${String(Math.floor((seconds % 1) * 1000)).padStart(3, "0")}`;
 
-function waterfall(row, longest) {
+export function waterfall(row, longest = 0) {
   const total = STAGES.reduce((all, stage) => all + (row.timings[stage] ?? 0), 0);
   const ns = "http://www.w3.org/2000/svg";
   const svg = document.createElementNS(ns, "svg");

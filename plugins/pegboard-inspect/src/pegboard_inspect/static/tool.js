@@ -1,6 +1,7 @@
 // One tool: what a model reads of it, what holds for its calls, and a form that calls it.
 
-import { call, check, get, post } from "./api.js";
+import { call, check, get } from "./api.js";
+import { asking } from "./asking.js";
 import { WAYS } from "./copy.js";
 import { dialog, fill, h, say, tabs, text, tree } from "./dom.js";
 import { Form } from "./form.js";
@@ -116,13 +117,13 @@ class Caller {
     const bar = h("progress", { "aria-label": "Progress" });
     const said = h("span", { class: "quiet" }, "Calling…");
     const lines = h("ol", { class: "log", "aria-label": "Log lines", hidden: true });
-    let id = null;
+    const ask = asking(controller.signal);
     let ended = false;
     fill(this.answer, h("section", { class: "result running" }, h("p", { class: "status", role: "status" }, bar, " ", said), lines));
     this.callButton.disabled = true;
     this.cancelButton.hidden = false;
     const hear = (one) => {
-      if (one.kind === "begun") id = one.id;
+      ask(one);
       if (one.kind === "progress") {
         if (one.total) Object.assign(bar, { max: one.total, value: one.done });
         said.textContent = one.message ?? `${one.done}${one.total ? ` of ${one.total}` : ""}`;
@@ -132,7 +133,6 @@ class Caller {
         lines.append(h("li", { class: one.level }, h("b", {}, one.level), " ", text(one.text)));
         if (lines.childElementCount > 500) lines.firstElementChild.remove();
       }
-      if (one.kind === "question") ask(one, id, controller.signal);
       if (one.kind === "result") {
         ended = true;
         const log = lines.hidden ? null : h("details", {}, h("summary", {}, `${lines.childElementCount} log lines`), lines);
@@ -159,27 +159,6 @@ class Caller {
       if (page < cut.pages && !one.result.error) this.answer.append(h("button", { type: "button", onclick: (event) => { event.target.remove(); this.readOn(cut, page + 1); } }, `Read page ${page + 1} of ${cut.pages}`));
     });
   }
-}
-
-/** Ask the person what the call asks; the dialog goes when the call does. */
-async function ask(one, id, signal) {
-  const form = one.schema ? new Form(one.schema) : null;
-  const answer = (value) => post("answer", { id, key: one.key, answer: value }).catch((problem) => say(problem.message));
-  const value = await dialog(one.schema ? "The tool asks for something" : one.url ? "The tool asks you to visit an address" : "The tool asks you to confirm", (done) => {
-    signal.addEventListener("abort", () => done(undefined));
-    return [
-      text(one.question, "p", { class: "question" }),
-      h("p", { class: "quiet" }, text(one.tool), " of ", text(one.origin)),
-      one.url && h("p", {}, /^https?:\/\//i.test(one.url) ? h("a", { href: one.url, target: "_blank", rel: "noopener noreferrer nofollow" }, text(one.url)) : text(one.url, "code")),
-      Object.keys(one.arguments ?? {}).length ? h("div", { class: "asked" }, tree(one.arguments, { open: 3 })) : null,
-      form?.element,
-      h("div", { class: "actions" },
-        h("button", { type: "button", class: "main", onclick: () => done(form ? form.value() : true) }, form ? "Send" : one.url ? "I have done that" : "Yes"),
-        one.remembers && h("button", { type: "button", onclick: () => done("session") }, "Yes, always in this browser"),
-        h("button", { type: "button", onclick: () => done(false) }, "No")),
-    ];
-  });
-  if (value !== undefined) await answer(value);
 }
 
 function rules(tool) {
