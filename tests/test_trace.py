@@ -103,6 +103,15 @@ def test_whatever_is_given_what_is_let_through_is_short_printable_and_of_the_thr
         assert trace.of_environment(trace.to_environment()) == (seen or None)
 
 
+def test_what_came_in_is_known_whatever_spans_lie_below_it() -> None:
+    with trace.following({"traceparent": PARENT}):
+        current = trace.carrier.set({"traceparent": PARENT.replace("-01", "-00")})
+        with trace.following(None):
+            assert trace.arrived.get() == {"traceparent": PARENT}
+        trace.carrier.reset(current)
+    assert trace.arrived.get() is trace.carrier.get() is None
+
+
 def test_headers_are_read_as_w3c_has_them() -> None:
     parent, other = (b"traceparent", PARENT.encode()), (b"traceparent", PARENT.replace("-01", "-00").encode())
     lists = [(b"tracestate", b"a=1"), (b"baggage", b"k=1 "), (b"tracestate", b"b=2"), (b"baggage", b"k=2")]

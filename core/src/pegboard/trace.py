@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = [
     "MAX_CHARACTERS",
     "VARIABLES",
+    "arrived",
     "carrier",
     "following",
     "of_environment",
@@ -48,6 +49,13 @@ and 8,192 of a `baggage`.
 
 carrier: ContextVar[Mapping[str, str] | None] = ContextVar("pegboard.trace.carrier", default=None)
 """The trace of what runs just now, by the keys of `MAX_CHARACTERS`; None: there is none. Nobody changes the mapping.
+
+.. versionadded:: 0.1
+"""
+
+arrived: ContextVar[Mapping[str, str] | None] = ContextVar("pegboard.trace.arrived", default=None)
+"""The trace as it came into this process, whatever spans a plugin has put into `carrier` since: its parent is a span of
+whoever asked. None: none came.
 
 .. versionadded:: 0.1
 """
@@ -128,15 +136,16 @@ def to_environment() -> dict[str, str]:
 
 @contextlib.contextmanager
 def following(trace: Mapping[str, str] | None) -> Iterator[None]:
-    """What runs in the block belongs to that trace; None: it stays as it is.
+    """What runs in the block belongs to that trace, which came from outside; None: it stays as it is.
 
     .. versionadded:: 0.1
     """
     if trace is None:
         yield
         return
-    token = carrier.set(trace)
+    current, came = carrier.set(trace), arrived.set(trace)
     try:
         yield
     finally:
-        carrier.reset(token)
+        arrived.reset(came)
+        carrier.reset(current)

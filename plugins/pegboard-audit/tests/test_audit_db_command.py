@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from pegboard import Stage, Verdict
+from pegboard import Stage, Timings, Verdict
 from pegboard.cli._program import Program
 from pegboard_audit._checks import findings
-from pegboard_audit._database import INSERT, open_for_writing
+from pegboard_audit._database import COLUMNS, INSERT, open_for_writing
 from pegboard_audit._rows import row_of
 from pegboard_audit.settings import AuditDbSettings
 
@@ -51,10 +51,12 @@ def write(path: Path, *calls: dict[str, Any]) -> None:
         given = {
             "id": f"c{number}", "parent_id": None, "started_at": time.time(), "duration_ms": 1.0, "name": "halve",
             "user_id": "ada", "session": "s", "channel": "cli", "origin": "pegboard-x", "status": "ok", "code": None,
-            "reason": None, "timings": {"execute": 900.0, "normalise": 10.0}, "verdicts": (), "trace_id": None,
-            "arguments": None,
+            "reason": None, "timings": {"execute": 900.0, "normalise": 10.0}, "verdicts": (),
+            "traceparents": None, "arguments": None,
         } | call  # fmt: skip
-        connection.execute(INSERT, row_of(tuple(given.values())))
+        process = given.pop("process", 1)
+        row = dict(zip(COLUMNS, row_of(tuple(given.values())), strict=True)) | {"process": process}
+        connection.execute(INSERT, tuple(row.values()))
     connection.close()
 
 
@@ -142,6 +144,24 @@ def test_one_call_is_shown_with_its_stages_its_guards_and_its_family(audit: Any)
     shown = json.loads(audit("show", "a", "--json").out)
     assert [one["id"] for one in shown["family"]] == ["top", "a"]
     assert shown["verdicts"] == [{"guard": "rate", "stage": "limit", "verdict": "passed", "us": 250.0}]
+
+
+def test_calls_of_another_process_are_marked_in_the_waterfall(audit: Any) -> None:
+    trace = {"traceparents": (f"00-{'a' * 32}-{'b' * 16}-01", f"00-{'a' * 32}-{'b' * 16}-01")}
+    now = time.time()
+    write(
+        audit.path,
+        {"id": "far", "name": "far_add", "started_at": now, "duration_ms": 9.0, "session": "s", "process": 7} | trace,
+        {"id": "mcp-1", "name": "add", "started_at": now + 0.002, "session": "t", "process": 8} | trace,
+        {"id": "no", "code": "NOT_FOUND", "status": "error", "timings": dict.fromkeys(Timings.STAGES, 0.0)},
+    )
+    out = audit("show", "far").out
+    assert "process:   7" in out
+    assert [line.split("  ")[1:3] for line in out.splitlines()[-2:]] == [["far_add *", ""], ["", "add (process 8)"]]
+    shown = json.loads(audit("show", "mcp-1", "--json").out)
+    assert (shown["process"], shown["session"]) == (8, "t")
+    assert [(one["id"], one["process"], one["depth"]) for one in shown["family"]] == [("far", 7, 0), ("mcp-1", 8, 1)]
+    assert "stages" not in audit("show", "no").out
 
 
 def test_of_several_calls_of_one_id_the_last_is_shown_and_the_others_told(audit: Any) -> None:

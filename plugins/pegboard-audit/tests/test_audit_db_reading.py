@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 import subprocess
 import sys
 import time
@@ -14,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pegboard_audit import AuditError, AuditReader, CallQuery, CallRecord, file_of, follow
-from pegboard_audit._database import INSERT, open_for_writing
+from pegboard_audit._database import COLUMNS, INSERT, open_for_writing
 from pegboard_audit._figures import Figures, figures_by, figures_of, milliseconds, spark_line
 from pegboard_audit._rows import row_of
 from pegboard_audit._waterfall import bar, bars_of, stages_of
@@ -26,16 +28,17 @@ def note(id_: str = "1", **more: Any) -> tuple[Any, ...]:
     given_ = {
         "parent_id": None, "started_at": 100.0, "duration_ms": 1.0, "name": "halve", "user_id": "ada", "session": "s",
         "channel": "test", "origin": None, "status": "ok", "code": None, "reason": None, "timings": {}, "verdicts": (),
-        "trace_id": None, "arguments": None,
+        "traceparents": None, "arguments": None,
     } | more  # fmt: skip
     return (id_, *given_.values())
 
 
-def write(path: Path, *notes: tuple[Any, ...]) -> None:
+def write(path: Path, *notes: tuple[Any, ...], process: int | None = None) -> None:
+    rows = [dict(zip(COLUMNS, row_of(one), strict=True)) | ({"process": process} if process else {}) for one in notes]
     connection = open_for_writing(path, make_folder=False)
     try:
         with connection:
-            connection.executemany(INSERT, map(row_of, notes))
+            connection.executemany(INSERT, [tuple(one.values()) for one in rows])
     finally:
         connection.close()
 
@@ -164,9 +167,10 @@ def test_a_call_is_shown_with_those_above_and_below_it(path: Path) -> None:
     )
     with AuditReader(path) as reader:
         (deep,) = reader.calls(CallQuery(id="c"))
-        family = reader.family(deep)
-    assert [one.id for one in family] == ["a", "b2", "b", "c"]
-    assert [(one.depth, one.call.id) for one in bars_of(family)] == [(0, "a"), (1, "b2"), (1, "b"), (2, "c")]
+        assert [one.id for one in reader.family(deep)] == ["a", "b2", "b", "c"]
+        tree = reader.tree(deep)
+    assert [(one.depth, one.call.id) for one in tree] == [(0, "a"), (1, "b2"), (1, "b"), (2, "c")]
+    assert [(one.depth, one.call.id) for one in bars_of(tree)] == [(0, "a"), (1, "b2"), (1, "b"), (2, "c")]
 
 
 def test_an_id_that_comes_again_is_another_call(path: Path) -> None:
@@ -187,7 +191,119 @@ def test_a_circle_of_ids_ends(path: Path) -> None:
     write(path, note("a", parent_id="b"), note("b", parent_id="a"), note("c", parent_id="c"))
     with AuditReader(path) as reader:
         for call in list(reader.calls()):
-            assert {one.id for one in reader.family(call)} <= {"a", "b", "c"}
+            family = reader.family(call)
+            assert call in family
+            assert len({one.seq for one in family}) == len(family) <= 2
+
+
+TRACE = "0af7651916cd43dd8448eb211c80319c"
+
+
+def below(own: int | None, came: int | None = None) -> tuple[str | None, str | None] | None:
+    """What is noted of a call with this span of its own that came in with that one."""
+    return None if own is None else (f"00-{TRACE}-{own:016x}-01", came and f"00-{TRACE}-{came:016x}-01")
+
+
+def tree_of(reader: AuditReader, id_: str) -> list[tuple[int, str]]:
+    (call,) = reader.calls(CallQuery(id=id_))
+    return [(one.depth, one.call.id) for one in reader.tree(call)]
+
+
+def test_calls_of_several_processes_are_joined_by_the_spans_that_they_name(path: Path) -> None:
+    """As with pegboard-otel on all boards: each call has a span of its own, and names the one that it came below."""
+    write(
+        path,
+        note("ask", traceparents=below(1), name="files_read", duration_ms=100),
+        note("also", traceparents=below(2), name="files_read", duration_ms=100),  # at the same time
+        process=1,
+    )
+    write(
+        path,
+        note(
+            "2-1", traceparents=below(12, 2), name="read", session="t", started_at=100.01, duration_ms=200
+        ),  # too late
+        note("2-0", traceparents=below(11, 1), name="read", session="t", started_at=100.02, duration_ms=50),
+        note("2-2", traceparents=below(13, 1), name="open", session="t", started_at=100.03, parent_id="2-0"),
+        process=2,
+    )
+    write(path, note("deep", traceparents=below(21, 13), session="u", started_at=100.03), process=3)
+    with AuditReader(path) as reader:
+        whole = [(0, "ask"), (1, "2-0"), (2, "2-2"), (3, "deep")]
+        assert all(tree_of(reader, one) == whole for _, one in whole)
+        assert tree_of(reader, "also") == tree_of(reader, "2-1") == [(0, "also"), (1, "2-1")]
+
+
+@pytest.mark.parametrize(
+    ("caller", "called", "is_joined"),
+    [
+        ({"name": "files_read"}, {"name": "read"}, True),
+        ({"name": "add"}, {"name": "add"}, True),
+        ({"name": "notes.read-all"}, {"name": "read_all"}, True),
+        ({"name": "files_write"}, {"name": "read"}, False),
+        ({"name": None}, {"name": None}, False),
+        ({"name": "add"}, {"name": "add", "duration_ms": 500.0}, False),
+        ({"name": "add"}, {"name": "add", "started_at": 99.0}, False),
+    ],
+)
+def test_where_nobody_makes_spans_that_call_is_above_which_lasted_all_the_while(
+    path: Path, caller: dict[str, Any], called: dict[str, Any], is_joined: bool
+) -> None:
+    write(path, note("ask", **{"traceparents": below(1, 1), "duration_ms": 100.0} | caller), process=1)
+    given_ = {"traceparents": below(1, 1), "started_at": 100.01, "duration_ms": 9.0, "session": "t"} | called
+    write(path, note("answer", **given_), process=2)
+    with AuditReader(path) as reader:
+        assert tree_of(reader, "answer") == ([(0, "ask"), (1, "answer")] if is_joined else [(0, "answer")])
+
+
+@pytest.mark.parametrize("traceparents", [None, below(7, 7)])
+def test_calls_of_one_process_are_joined_by_their_ids_alone(path: Path, traceparents: Any) -> None:
+    """Two clients of one server may call at the same time, in one trace."""
+    write(path, *[note(id_, traceparents=traceparents, session=id_, duration_ms=9.0) for id_ in "ab"], process=1)
+    with AuditReader(path) as reader:
+        assert tree_of(reader, "a") == [(0, "a")]
+
+
+def test_callers_who_name_each_other_as_parents_in_two_processes_end_too(path: Path) -> None:
+    for process, (own, came) in enumerate([(1, 2), (2, 1)], start=1):
+        write(path, note(str(process), traceparents=below(own, came), session=str(process)), process=process)
+    with AuditReader(path) as reader:
+        for call in list(reader.calls()):
+            assert sorted(one.id for one in reader.family(call)) == ["1", "2"]
+
+
+SPANS = st.sampled_from([None, 1, 2, 3])
+
+
+@settings(max_examples=20)
+@given(st.lists(st.tuples(NOTES, SPANS, SPANS, st.integers(1, 2)), max_size=8))
+def test_every_tree_ends_and_has_its_call_and_no_call_twice(
+    tmp_path_factory: pytest.TempPathFactory, calls: list[tuple[Any, int | None, int | None, int]]
+) -> None:
+    file = tmp_path_factory.mktemp("audit") / "audit.sqlite3"
+    write(file)
+    for one, own, came, process in calls:
+        write(file, (*one[:14], below(own, came), one[15]), process=process)
+    with AuditReader(file) as reader:
+        for call in list(reader.calls()):
+            tree = reader.tree(call)
+            assert call in [one.call for one in tree]
+            assert len({one.call.seq for one in tree}) == len(tree)
+            assert all(one.depth <= before.depth + 1 for before, one in itertools.pairwise(tree))
+            assert [one.depth for one in tree].count(0) == 1
+
+
+def test_a_file_of_an_older_version_is_read_and_written_as_it_goes_on(path: Path) -> None:
+    write(path, note("old"))
+    connection = open_for_writing(path, make_folder=False)
+    for name in ("process", "span_id", "parent_span_id"):
+        connection.execute(f"ALTER TABLE calls DROP COLUMN {name}")
+    connection.close()
+    with AuditReader(path) as reader:
+        (old,) = reader.calls()
+        assert (old.id, old.process, old.span_id) == ("old", None, None)
+        write(path, note("new"))
+        assert [(one.id, one.process) for one in reader.calls()] == [("old", None), ("new", os.getpid())]
+        assert reader.family(old) == [old]
 
 
 def test_a_parent_that_is_not_kept_is_missing(path: Path) -> None:

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from pegboard import CallContext, ErrorCode, Stage, Timings, ToolError, Verdict, hookimpl, open_host, tool
 from pegboard_audit import AuditReader, CallQuery, _file, _writer, plugin
-from pegboard_audit._database import APPLICATION_ID, INSERT, open_for_writing
+from pegboard_audit._database import APPLICATION_ID, COLUMNS, INSERT, open_for_writing
 from pegboard_audit._rows import MAX_TEXT, row_of
 from pegboard_audit._writer import AuditWriter
 from pegboard_audit.settings import AuditDbSettings
@@ -104,15 +104,54 @@ async def test_arguments_are_kept_where_they_are_asked_for_with_secrets_masked(
     assert b"hunter2" not in b"".join(one.read_bytes() for one in path.parent.iterdir())
 
 
-async def test_a_call_is_found_by_the_trace_that_it_belongs_to(path: Path) -> None:
-    from pegboard.trace import carrier
+async def test_a_call_is_found_by_the_trace_that_it_belongs_to_and_says_who_answered(path: Path) -> None:
+    from pegboard.trace import carrier, following
 
-    token = carrier.set({"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"})
-    try:
-        await call_all(path, ("quarter", {"number": 8}))
-    finally:
-        carrier.reset(token)
-    assert {one.trace_id for one in kept(path)} == {"0af7651916cd43dd8448eb211c80319c"}
+    came, own = (f"00-0af7651916cd43dd8448eb211c80319c-{span}-01" for span in ("b7ad6b7169203331", "00f067aa0ba902b7"))
+    with following({"traceparent": came}):
+        token = carrier.set({"traceparent": own})  # as what makes spans does
+        try:
+            await call_all(path, ("quarter", {"number": 8}))
+        finally:
+            carrier.reset(token)
+    for call in kept(path):
+        assert call.trace_id == "0af7651916cd43dd8448eb211c80319c"
+        assert (call.span_id, call.parent_span_id) == (own.split("-")[2], came.split("-")[2])
+        assert call.process == os.getpid()
+
+
+async def test_a_call_that_another_board_serves_lies_below_that_of_its_client(path: Path, tmp_path: Path) -> None:
+    """Both write into the same file; nobody makes spans, the trace is handed on."""
+    from pegboard.trace import following
+
+    pytest.importorskip("pegboard_mcp", reason="pegboard_mcp is not installed")
+    pytest.importorskip("pegboard_calculator", reason="pegboard_calculator is not installed")
+    served = tmp_path / "served.toml"
+    served.write_text(f"[plugins.audit_db]\nfile = '{path}'\n")
+    words = [
+        "-m",
+        "pegboard",
+        "--config",
+        str(served),
+        "--plugin",
+        "calculator",
+        "--plugin",
+        "audit_db",
+        "--plugin",
+        "mcp",
+    ]
+    server = {"command": sys.executable, "args": [*words, "serve"], "prefix": "far_"}
+    settings = {"plugins": {**config(path)["plugins"], "mcp": {"servers": {"far": server}}}}
+    with trio.fail_after(60), following({"traceparent": f"00-{'a' * 32}-{'b' * 16}-01"}):
+        async with open_host(settings, plugins=["mcp", "audit_db"]) as host:
+            await host.wait_for_sources()
+            result = await host.session().call("far_calculator", {"expression": "2+2"}, id="far")
+    assert result.ok, result
+    with AuditReader(path) as reader:
+        (call,) = reader.calls(CallQuery(id="far"))
+        tree = reader.tree(call)
+    assert [(one.depth, one.call.name) for one in tree] == [(0, "far_calculator"), (1, "calculator")]
+    assert tree[1].call.process not in (None, os.getpid())
 
 
 async def test_the_files_are_their_owners_alone(path: Path) -> None:
@@ -188,7 +227,7 @@ def test_any_text_a_caller_chooses_is_kept_and_read_again(
     connection = sqlite3.connect(":memory:", isolation_level=None)
     try:
         from pegboard_audit._database import _SCHEMA
-        from pegboard_audit.reading import _SELECT, _record
+        from pegboard_audit.reading import _record, _select_of
 
         for statement in _SCHEMA:
             connection.execute(statement)
@@ -197,7 +236,7 @@ def test_any_text_a_caller_chooses_is_kept_and_read_again(
         call = (text or "", other, 1.0, duration, text, other, "s", text, other, "error", "TIMEOUT", text)
         note = (*call, timings, verdicts, None, None)
         connection.execute(INSERT, row_of(note))
-        read = _record(connection.execute(_SELECT).fetchone())
+        read = _record(connection.execute(_select_of(COLUMNS)).fetchone())
     finally:
         connection.close()
 

@@ -17,19 +17,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pegboard_audit._calls import CallQuery, CallRecord
     from pegboard_audit._errors import AuditError
+    from pegboard_audit._families import CallInTree
     from pegboard_audit.following import follow
-    from pegboard_audit.reading import AuditReader, CallQuery, CallRecord
+    from pegboard_audit.reading import AuditReader
     from pegboard_audit.settings import AuditDbSettings, file_of
 
-__all__ = ["AuditDbSettings", "AuditError", "AuditReader", "CallQuery", "CallRecord", "file_of", "follow"]
+__all__ = ["AuditDbSettings", "AuditError", "AuditReader", "CallInTree", "CallQuery", "CallRecord", "file_of", "follow"]
 
 _HOMES = {
     "AuditDbSettings": "settings",
     "AuditError": "_errors",
     "AuditReader": "reading",
-    "CallQuery": "reading",
-    "CallRecord": "reading",
+    "CallInTree": "_families",
+    "CallQuery": "_calls",
+    "CallRecord": "_calls",
     "file_of": "settings",
     "follow": "following",
 }

@@ -191,21 +191,31 @@ def _follow(wanted: Wanted, path: Path, limit: int | None, *, as_json: bool) -> 
 @click.option("--json", "as_json", is_flag=True, help="One object.")
 @click.pass_context
 def show(ctx: click.Context, /, call_id: str, session: str | None, **_: Any) -> None:
-    """One call: how it ended, its stages and guards, and as a waterfall the calls that led to it and that it led to."""
+    """One call: how it ended, its stages and guards, and as a waterfall the calls that led to it and that it led to.
+
+    Calls of several processes are joined by their trace: that of an MCP client's board with that of the board that
+    served it.
+    """
     wanted, run = Wanted.of(ctx), ctx.find_root().obj
     with AuditReader(wanted.path(run)) as reader:
         found = list(reader.calls(CallQuery(id=call_id, session=session)))
         if not found:
             raise ConfigError(f"no call has the id {call_id[:80]!r}", hint="pegboard audit shows the ids of calls")
         call = found[-1]
-        family = reader.family(call)
+        tree = reader.tree(call)
     if wanted.as_json:
-        more = {"session": call.session, "channel": call.channel, "reason": call.reason}
-        emit_json({**call.to_json(), **more, "family": [one.to_json() for one in family]})
+        more = {"channel": call.channel, "reason": call.reason}
+        family = [{**one.to_json(), **_whose(one), "depth": depth} for depth, one in tree]
+        emit_json({**call.to_json(), **_whose(call), **more, "family": family})
     else:
-        _shown.emit_call(call, family)
+        _shown.emit_call(call, tree)
     if len(found) > 1:
         _note_others(call, found)
+
+
+def _whose(call: CallRecord) -> dict[str, Any]:
+    """What an id is unique in."""
+    return {"session": call.session, "process": call.process}
 
 
 def _note_others(call: CallRecord, found: Sequence[CallRecord]) -> None:

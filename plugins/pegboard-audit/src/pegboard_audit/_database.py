@@ -2,14 +2,18 @@
 
 One table, `calls`; a row a call, and nothing of a row ever changes. `seq` grows in the order of the commits of all
 processes together, since SQLite has one writer at a time: whoever has read up to one finds all later ones behind it.
+`process` is the id of the one that answered. `span_id` is the call's own span, where something makes spans, and
+`parent_span_id` the one that came into the process with the trace: by these calls of several processes are joined.
 
-`PRAGMA application_id` says that the file is ours, `user_version` which form it has. WAL, so that readers never hold
+`PRAGMA application_id` says that the file is ours, `user_version` which form it has; a column that
+came later (`_ADDED`) changes no form, since all statements name theirs. WAL, so that readers never hold
 a writer; `synchronous = NORMAL`, so that a commit waits for no disk: killing a process loses nothing that was
 committed, a power cut may lose the last commits and never the file (https://sqlite.org/wal.html).
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
 from typing import TYPE_CHECKING
@@ -18,6 +22,7 @@ from pegboard.config import open_private, private_folder
 from pegboard_audit._errors import AuditError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 APPLICATION_ID = 0x70654175  # "peAu"
@@ -27,7 +32,7 @@ BUSY_MS = 250
 
 COLUMNS = (
     "id", "parent_id", "started_at", "duration_ms", "name", "user_id", "session", "channel", "source", "status",
-    "code", "reason", "timings", "verdicts", "trace_id", "arguments",
+    "code", "reason", "timings", "verdicts", "trace_id", "arguments", "process", "span_id", "parent_span_id",
 )  # fmt: skip
 """What a row has beside `seq`, in this order."""
 
@@ -35,11 +40,14 @@ _SCHEMA = (
     "CREATE TABLE calls (seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL, parent_id TEXT,"
     " started_at REAL NOT NULL, duration_ms REAL NOT NULL, name TEXT, user_id TEXT, session TEXT NOT NULL,"
     " channel TEXT, source TEXT, status TEXT NOT NULL, code TEXT, reason TEXT, timings TEXT, verdicts TEXT,"
-    " trace_id TEXT, arguments TEXT)",
+    " trace_id TEXT, arguments TEXT, process INTEGER, span_id TEXT, parent_span_id TEXT)",
     "CREATE INDEX calls_by_time ON calls (started_at)",
     "CREATE INDEX calls_by_id ON calls (id)",
     "CREATE INDEX calls_by_parent ON calls (parent_id, session) WHERE parent_id IS NOT NULL",
 )
+_ADDED = {"process": "INTEGER", "span_id": "TEXT", "parent_span_id": "TEXT"}
+"""Columns that files of the first versions have not."""
+_BY_TRACE = "CREATE INDEX IF NOT EXISTS calls_by_trace ON calls (trace_id) WHERE trace_id IS NOT NULL"
 INSERT = f"INSERT INTO calls ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"  # noqa: S608 - names of ours
 
 
@@ -94,6 +102,7 @@ def open_for_writing(path: Path, *, make_folder: bool) -> sqlite3.Connection:
             connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # holds only before there is a table
             connection.execute("PRAGMA journal_mode = WAL")
             _make_table(connection, path)
+        _complete_table(connection)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA journal_size_limit = 4194304")
@@ -156,17 +165,38 @@ def _has_table(connection: sqlite3.Connection, path: Path) -> bool:
     return bool(tables)
 
 
+def _complete_table(connection: sqlite3.Connection) -> None:
+    """Add what an older version did not make; it goes on writing beside us, since it names its columns."""
+
+    def missing() -> set[str]:
+        return _ADDED.keys() - {name for _, name, *_ in connection.execute("PRAGMA table_info(calls)")}
+
+    if not missing():
+        return
+    with transaction(connection):
+        for name in missing():  # another process may have been quicker
+            connection.execute(f"ALTER TABLE calls ADD COLUMN {name} {_ADDED[name]}")
+        connection.execute(_BY_TRACE)
+
+
 def _make_table(connection: sqlite3.Connection, path: Path) -> None:
-    connection.execute("BEGIN IMMEDIATE")
-    try:
+    with transaction(connection):
         if not _has_table(connection, path):  # another process may have been quicker
-            for statement in _SCHEMA:
+            for statement in (*_SCHEMA, _BY_TRACE):
                 connection.execute(statement)
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {VERSION}")
+
+
+@contextlib.contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """All that is written in the block, or nothing; a reader of before is not disturbed, another writer waits."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
         connection.execute("COMMIT")
     except BaseException:
-        if connection.in_transaction:
+        with contextlib.suppress(sqlite3.Error):
             connection.execute("ROLLBACK")
         raise
 

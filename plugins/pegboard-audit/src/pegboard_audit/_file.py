@@ -7,12 +7,12 @@ import sqlite3
 import time
 from typing import TYPE_CHECKING
 
-from pegboard_audit._database import INSERT, error_of, identity_of, open_for_writing
+from pegboard_audit._database import INSERT, error_of, identity_of, open_for_writing, transaction
 from pegboard_audit._rows import row_of
 from pegboard_audit.settings import file_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from pegboard_audit._rows import Noted
     from pegboard_audit.settings import AuditDbSettings
@@ -50,7 +50,7 @@ class AuditFile:
         try:
             connection = self._ready()
             if batch:
-                with _transaction(connection):
+                with transaction(connection):
                     connection.executemany(INSERT, map(row_of, batch))
                 self._untrimmed += len(batch)
         except (sqlite3.Error, OSError) as problem:
@@ -69,7 +69,7 @@ class AuditFile:
         if self._connection is None or self._untrimmed < ROWS_BETWEEN_TRIMS:
             return
         try:
-            with _transaction(self._connection):
+            with transaction(self._connection):
                 removed = _remove_oldest(self._connection, self._settings)
             if removed:
                 self._connection.executescript("PRAGMA incremental_vacuum")  # `execute` takes its first step alone
@@ -108,15 +108,3 @@ def _remove_oldest(connection: sqlite3.Connection, settings: AuditDbSettings) ->
         rows = 0 if first is None else last - first + 1
         removed += connection.execute(_REMOVE_FIRST, (min(int(rows * (1 - share)), MAX_REMOVED),)).rowcount
     return removed
-
-
-@contextlib.contextmanager
-def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        with contextlib.suppress(sqlite3.Error):
-            connection.execute("ROLLBACK")
-        raise

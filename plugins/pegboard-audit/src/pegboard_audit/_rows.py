@@ -7,9 +7,10 @@ them, no arguments. The texts of a call are untrusted: they are cut here, and ma
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING, Any
 
-from pegboard.trace import carrier
+from pegboard.trace import arrived, carrier
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,7 +21,8 @@ MAX_TEXT = 200
 """Characters of an id, a name, a user that are kept; whoever calls chooses them."""
 
 Noted = tuple[Any, ...]
-"""The columns of `_database.COLUMNS`; `timings` and `verdicts` as the outcome has them, texts as they came."""
+"""What `row_of` makes the columns of `_database.COLUMNS` of; `timings` and `verdicts` as the outcome has them, texts as
+they came."""
 
 
 def noted(outcome: Outcome, *, arguments: bool) -> Noted:
@@ -37,28 +39,42 @@ def noted(outcome: Outcome, *, arguments: bool) -> Noted:
         session.channel, None if tool is None else tool.origin,
         "cancelled" if result is None else "ok" if error is None else "error",
         None if error is None else error.code.value, None if error is None else error.details.get("reason"),
-        outcome.timings, outcome.verdicts, _trace_id(), given,
+        outcome.timings, outcome.verdicts, _traceparents(), given,
     )  # fmt: skip
 
 
-def _trace_id() -> str | None:
-    """Of the trace that the call belongs to: `VERSION-TRACE-PARENT-FLAGS`, 32 digits of it, whose form is held where it
-    comes in (https://www.w3.org/TR/trace-context/)."""
+def _traceparents() -> tuple[str | None, str | None] | None:
+    """That of the call, and the one that came into this process; None: it is part of no trace.
+
+    Observers are told in the order of their plugins' names, so what makes spans, as pegboard-otel does, has not left
+    the call's own one yet.
+    """
     trace = carrier.get()
-    return trace["traceparent"][3:35] if trace and "traceparent" in trace else None
+    if trace is None or "traceparent" not in trace:
+        return None
+    came = arrived.get()
+    return trace["traceparent"], None if came is None else came.get("traceparent")
 
 
 def row_of(one: Noted) -> tuple[Any, ...]:
     """The row, as SQLite takes it."""
     (
         id_, parent_id, started_at, duration_ms, name, user_id, session, channel, origin, status, code, reason,
-        timings, verdicts, trace_id, arguments,
+        timings, verdicts, traceparents, arguments,
     ) = one  # fmt: skip
+    trace_id, span_id, parent_span_id = _spans(*traceparents) if traceparents else (None, None, None)
     return (
         _text(id_) or "", _text(parent_id), started_at, round(duration_ms, 3), _text(name), _text(user_id),
         _text(session) or "", _text(channel), None if origin is None else _text(str(origin)), status, code,
         _text(reason), _timings(timings), _verdicts(verdicts), trace_id, _utf8(arguments),
+        os.getpid(), span_id, parent_span_id,
     )  # fmt: skip
+
+
+def _spans(own: str, came: str | None) -> tuple[str, str, str | None]:
+    """Trace, span and the span that came in, of `VERSION-TRACE-SPAN-FLAGS`, whose form is held where it comes in
+    (https://www.w3.org/TR/trace-context/)."""
+    return own[3:35], own[36:52], None if came is None else came[36:52]
 
 
 def _text(value: Any) -> str | None:

@@ -15,14 +15,16 @@ from pegboard_audit._waterfall import ASCII_BLOCK, BLOCK, bar, bars_of, stages_o
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from pegboard_audit._calls import CallRecord
+    from pegboard_audit._families import CallInTree
     from pegboard_audit._figures import Figures
-    from pegboard_audit.reading import CallRecord
 
 HEADERS = ("time", "tool", "user", "source", "outcome", "ms", "ms by stage", "id")
 RIGHT = (5,)
 STAGE_SHARE = 0.05
 """Of how much of a call a stage has to have taken to be named in the table."""
 MAX_NAME = 40
+MAX_INDENT = 20
 LEAST_BAR = 12
 
 
@@ -73,10 +75,10 @@ def emit_stats(groups: Mapping[str, Mapping[str | None, Figures]]) -> None:
         emit_table((title.removesuffix("s"), *headers), rows, right=range(1, 1 + len(headers)))
 
 
-def emit_call(call: CallRecord, family: Sequence[CallRecord]) -> None:
+def emit_call(call: CallRecord, tree: Sequence[CallInTree]) -> None:
     """Everything that is known of one call."""
     emit_line("\n".join(_facts(call)))
-    if call.timings:
+    if any(call.timings.values()):
         emit_line("\nstages:\n" + "\n".join(_stage_lines(call)))
     if call.verdicts:
         emit_line("")
@@ -84,8 +86,8 @@ def emit_call(call: CallRecord, family: Sequence[CallRecord]) -> None:
             (one.guard, one.stage.value, one.verdict, milliseconds(one.duration_us / 1000)) for one in call.verdicts
         ]
         emit_table(("guard", "stage", "verdict", "ms"), rows, right=(3,))
-    if len(family) > 1:
-        emit_line("\nwaterfall:\n" + "\n".join(_waterfall(call, family)))
+    if len(tree) > 1:
+        emit_line("\nwaterfall:\n" + "\n".join(_waterfall(call, tree)))
 
 
 def _facts(call: CallRecord) -> Iterator[str]:
@@ -96,6 +98,7 @@ def _facts(call: CallRecord) -> Iterator[str]:
         "time": _moment(call.started_at, whole=True),
         "user": call.user_id,
         "session": f"{call.session} ({call.channel})" if call.channel else call.session,
+        "process": None if call.process is None else str(call.process),
         "outcome": _outcome(call),
         "took": f"{milliseconds(call.duration_ms)} ms",
         "parent": call.parent_id,
@@ -115,10 +118,10 @@ def _stage_lines(call: CallRecord) -> Iterator[str]:
         yield f"  {stage:<10}{milliseconds(takes):>8} ms  {bar(begins, takes, whole, width, _block())}"
 
 
-def _waterfall(call: CallRecord, family: Sequence[CallRecord]) -> Iterator[str]:
-    """Names in from of those that they called; the call that is shown has a mark."""
-    bars = bars_of(family)
-    names = [f"{'  ' * one.depth}{_name(one.call)}{' *' if one.call.seq == call.seq else ''}" for one in bars]
+def _waterfall(call: CallRecord, tree: Sequence[CallInTree]) -> Iterator[str]:
+    """Names in from of those that they called; the call that is shown has a mark, those of another process its id."""
+    bars = bars_of(tree)
+    names = [f"{'  ' * min(one.depth, MAX_INDENT)}{_name(one.call)}{_mark(one.call, call)}" for one in bars]
     outcomes = [_outcome(one.call) for one in bars]
     broad, wide = max(map(len, names)), max(map(len, outcomes))
     width = _room(2 + broad + 8 + 5 + wide + 4)
@@ -126,6 +129,12 @@ def _waterfall(call: CallRecord, family: Sequence[CallRecord]) -> Iterator[str]:
     for name, outcome, one in zip(names, outcomes, bars, strict=True):
         drawn = bar(one.begins_ms, one.takes_ms, whole, width, _block())
         yield f"  {name:<{broad}}{milliseconds(one.takes_ms):>8} ms  {outcome:<{wide}}  {drawn}"
+
+
+def _mark(one: CallRecord, shown: CallRecord) -> str:
+    if one.seq == shown.seq:
+        return " *"
+    return f" (process {one.process})" if one.process != shown.process and one.process is not None else ""
 
 
 def _room(taken: int) -> int:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pegboard_audit.reading import CallRecord
+    from pegboard_audit._calls import CallRecord
+    from pegboard_audit._families import CallInTree
 
 BLOCK, ASCII_BLOCK = "█", "#"
 
@@ -21,15 +22,10 @@ class Bar(NamedTuple):
     takes_ms: float
 
 
-def bars_of(family: Sequence[CallRecord]) -> list[Bar]:
-    """The lines of a family (`AuditReader.family`), in its order."""
-    first = family[0]
-    depths: dict[str, int] = {}
-    bars = []
-    for call in family:
-        depth = depths[call.id] = depths.get(call.parent_id or "", -1) + 1
-        bars.append(Bar(depth, call, max((call.started_at - first.started_at) * 1000, 0.0), call.duration_ms))
-    return bars
+def bars_of(tree: Sequence[CallInTree]) -> list[Bar]:
+    """The lines of a tree (`AuditReader.tree`), in its order."""
+    begins = tree[0].call.started_at
+    return [Bar(depth, one, max((one.started_at - begins) * 1000, 0.0), one.duration_ms) for depth, one in tree]
 
 
 def stages_of(timings: Mapping[str, float]) -> Iterator[tuple[str, float, float]]:

@@ -11,146 +11,26 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Self
 
-import attrs
-
 from pegboard import Stage, Timings, Verdict
+from pegboard_audit._calls import CallQuery, CallRecord
 from pegboard_audit._database import COLUMNS, damaged, error_of, identity_of, open_for_reading
+from pegboard_audit._families import CallInTree, tree_of
 from pegboard_audit.settings import file_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-__all__ = ["AuditReader", "CallQuery", "CallRecord"]
+__all__ = ["AuditReader", "CallInTree", "CallQuery", "CallRecord"]
 
-CLOCK_S = 0.001
-"""By how much two readings of the clock that belong together may be apart, in seconds."""
 PAGE = 1_000
 """Rows that are read at once: no question keeps the file's log from being folded in for long."""
 
-_SELECT = f"SELECT seq, {', '.join(COLUMNS)} FROM calls"  # noqa: S608 - names of ours
 
-
-@attrs.frozen(kw_only=True)
-class CallRecord:
-    """One call that ended.
-
-    Args:
-        seq: grows with each call that is written, over all processes; `CallQuery.after` takes it.
-        id: of the call; a caller may have chosen it, so it is unique in its session alone.
-        parent_id: the id of the call of the same session that made this one; None: none did.
-        started_at: seconds since the epoch.
-        duration_ms: from arrival to answer.
-        name: of the tool that was asked for; None: that was no text.
-        user_id, session, channel: who, and how they came.
-        source: where the tool comes from, as `pegboard list` has it: its source, else its distribution; None: there was
-            no such tool.
-        status: ok, error, cancelled.
-        code, reason: of the error; None: there was none.
-        timings: microseconds by stage, as `pegboard.Timings`; empty for what never was a call.
-        verdicts: what each guard said.
-        trace_id: of the distributed trace that the call was part of, 32 hexadecimal digits; None: of none.
-        arguments: where `arguments = true`, declared secrets masked.
-
-    .. versionadded:: 0.1
-    """
-
-    seq: int
-    id: str
-    parent_id: str | None = None
-    started_at: float
-    duration_ms: float
-    name: str | None = None
-    user_id: str | None = None
-    session: str = ""
-    channel: str | None = None
-    source: str | None = None
-    status: str = "ok"
-    code: str | None = None
-    reason: str | None = None
-    timings: Mapping[str, float] = attrs.field(factory=dict)
-    verdicts: tuple[Verdict, ...] = ()
-    trace_id: str | None = None
-    arguments: Any = None
-
-    @property
-    def outcome(self) -> str | None:
-        """The error's code, CANCELLED, or None: it was done."""
-        return "CANCELLED" if self.status == "cancelled" else self.code
-
-    def to_json(self) -> dict[str, Any]:
-        """A line of `pegboard audit --json`."""
-        line: dict[str, Any] = {
-            "id": self.id,
-            "parent_id": self.parent_id,
-            "time": datetime.fromtimestamp(self.started_at, UTC).isoformat(timespec="milliseconds"),
-            "name": self.name,
-            "user_id": self.user_id,
-            "source": self.source,
-            "code": self.outcome,
-            "duration_ms": self.duration_ms,
-            "timings": dict(self.timings),
-            "verdicts": [
-                {"guard": one.guard, "stage": one.stage.value, "verdict": one.verdict, "us": one.duration_us}
-                for one in self.verdicts
-            ],
-            "trace_id": self.trace_id,
-        }
-        return line if self.arguments is None else {**line, "arguments": self.arguments}
-
-
-@attrs.frozen(kw_only=True)
-class CallQuery:
-    """Which calls are meant: those to which everything applies that is not None.
-
-    Args:
-        since, until: seconds since the epoch; calls that began in between, `until` excluded.
-        name: of the tool.
-        user_id: who called.
-        failed: True: errors and cancelled calls alone; False: done ones alone.
-        id: of the call.
-        parent_id: the calls that this one made.
-        session: of one session.
-        after: those that were written after the call of this `seq`.
-        up_to: those that were written before or with it.
-
-    .. versionadded:: 0.1
-    """
-
-    since: float | None = None
-    until: float | None = None
-    name: str | None = None
-    user_id: str | None = None
-    failed: bool | None = None
-    id: str | None = None
-    parent_id: str | None = None
-    session: str | None = None
-    after: int | None = None
-    up_to: int | None = None
-
-    def where(self) -> tuple[str, list[Any]]:
-        """The condition in SQL, and its values."""
-        said = [
-            (condition, value)
-            for condition, value in (
-                ("started_at >= ?", self.since),
-                ("started_at < ?", self.until),
-                ("name = ?", self.name),
-                ("user_id = ?", self.user_id),
-                ("id = ?", self.id),
-                ("parent_id = ?", self.parent_id),
-                ("session = ?", self.session),
-                ("seq > ?", self.after),
-                ("seq <= ?", self.up_to),
-                ("(status <> 'ok') = ?", self.failed),
-            )
-            if value is not None
-        ]
-        values = [_storable(value) for _, value in said]
-        return " AND ".join(condition for condition, _ in said) or "1", values
+def _select_of(columns: Iterable[str]) -> str:
+    return f"SELECT seq, {', '.join(columns)} FROM calls"  # noqa: S608 - names of ours
 
 
 class AuditReader:
@@ -216,34 +96,26 @@ class AuditReader:
         return [one for (one,) in self._ask("SELECT DISTINCT name FROM calls WHERE name NOTNULL ORDER BY name", ())]
 
     def family(self, call: CallRecord) -> list[CallRecord]:
-        """A call with those that led to it and those that it led to: the first one, then what it called, each with
-        what it called in turn, in the order of time.
-
-        A call is written when it ends: of one whose parent still runs, or was removed already, that is missing.
+        """The calls of `tree`, in its order.
 
         Raises:
             AuditError: as of `calls`.
         """
-        first, seen = call, {call.seq}
-        while first.parent_id is not None:
-            before = CallQuery(id=first.parent_id, session=first.session, until=first.started_at + CLOCK_S)
-            parents = list(self.calls(before, newest=1))
-            if not parents or parents[0].seq in seen:
-                break
-            first = parents[0]
-            seen.add(first.seq)
-        return list(self._below(first, set()))
+        return [one.call for one in self.tree(call)]
 
-    def _below(self, call: CallRecord, seen: set[int]) -> Iterator[CallRecord]:
-        """Callers choose ids: one that comes again is another call, and a circle of them ends."""
-        seen.add(call.seq)
-        yield call
-        same = CallQuery(id=call.id, session=call.session, since=call.started_at + CLOCK_S)
-        again = min((one.started_at for one in self.calls(same) if one.seq != call.seq), default=None)
-        below = CallQuery(parent_id=call.id, session=call.session, since=call.started_at - CLOCK_S, until=again)
-        for child in sorted(self.calls(below), key=lambda one: one.started_at):
-            if child.seq not in seen:
-                yield from self._below(child, seen)
+    def tree(self, call: CallRecord) -> list[CallInTree]:
+        """A call with those that led to it and those that it led to: the first one, then what it called, each with
+        what it called in turn, in the order of time.
+
+        Calls of several processes belong together where they are part of one trace: that of a client's board is above
+        that of the board that served it, if both were written into this file. A call is written when it ends: of one
+        whose parent still runs, or was removed already, that is missing. Every call is in it once, whatever ids callers
+        chose.
+
+        Raises:
+            AuditError: as of `calls`.
+        """
+        return tree_of(call, self.calls)
 
     def _rows(self, query: CallQuery, newest: int | None) -> Iterator[tuple[Any, ...]]:
         """Page by page: `seq` is what the next page begins behind."""
@@ -254,11 +126,16 @@ class AuditReader:
             last = self._ask(newest_first, (*values, newest))
             after = last[0][0] if last else after
         while True:
-            page = self._ask(f"{_SELECT} WHERE {where} AND seq > ? ORDER BY seq LIMIT {PAGE}", (*values, after))
+            page = self._ask(f"{self._select()} WHERE {where} AND seq > ? ORDER BY seq LIMIT {PAGE}", (*values, after))
             yield from page
             if len(page) < PAGE:
                 return
             after = page[-1][0]
+
+    def _select(self) -> str:
+        """All columns; those that an older version did not make, and no newer one has added yet, are empty."""
+        there = {name for _, name, *_ in self._ask("PRAGMA table_info(calls)", ())}
+        return _select_of(name if name in there else f"NULL AS {name}" for name in COLUMNS)
 
     def _ask(self, statement: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
         try:
@@ -291,8 +168,3 @@ def _record(columns: tuple[Any, ...]) -> CallRecord:
 
 def _verdict(one: Any) -> Verdict:
     return Verdict(one["guard"], Stage(one["stage"]), one["verdict"], one["us"])
-
-
-def _storable(value: Any) -> Any:
-    """As it was written: UTF-8 has no halves of surrogate pairs."""
-    return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
