@@ -378,7 +378,7 @@ def test_a_small_document_that_unfolds_into_a_large_one_is_bounded(monkeypatch: 
 def test_what_fitting_costs_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     import pegboard_toolgen.discover.openapi.references as references
 
-    monkeypatch.setattr(references, "MAX_FITTED", 10_000)
+    monkeypatch.setattr(references, "MAX_FITTED", 3_000)
     wide = {"type": "object", "properties": {f"property_{i}": {"type": "string"} for i in range(500)}}
     body = {"content": {"application/json": {"schema": wide}}}
     found = discover_openapi(
@@ -387,6 +387,45 @@ def test_what_fitting_costs_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert 0 < len(found.drafts) < 9
     assert "the document unfolds into more than is read" in {item.why for item in found.left_out}
+
+
+def _circles(count: int, width: int) -> dict[str, Any]:
+    """Schemas of which each leads to others, and each of them back."""
+
+    def one(number: int) -> dict[str, Any]:
+        others = ((number * 7 + step * 13 + 1) % count for step in range(width))
+        parts = {f"part_{step}": {"$ref": f"#/components/schemas/S{other}"} for step, other in enumerate(others)}
+        return {"type": "object", "properties": {"id": {"type": "string", "description": "What it is."}, **parts}}
+
+    def operation(number: int) -> dict[str, Any]:
+        content = {"application/json": {"schema": {"$ref": f"#/components/schemas/S{number}"}}}
+        return {"requestBody": {"content": content}, "responses": {"200": {"description": "", "content": content}}}
+
+    return {
+        "openapi": "3.0.0",
+        "paths": {f"/s{number}": {"post": operation(number)} for number in range(count)},
+        "components": {"schemas": {f"S{number}": one(number) for number in range(count)}},
+    }
+
+
+@pytest.mark.parametrize("most", [2_000_000, 20_000])
+def test_schemas_that_lead_to_each_other_cost_little_and_stay_tools(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    import pegboard_toolgen.discover.openapi.references as references
+
+    monkeypatch.setattr(references, "MAX_FITTED", most)
+    looked_at: list[int] = []
+    monkeypatch.setattr(
+        references.Work,
+        "spend",
+        lambda work, count=1, spend=references.Work.spend: looked_at.append(count) or spend(work, count),
+    )
+    found = discover_openapi(_circles(12, 8))
+
+    assert len(found.drafts) == 12
+    assert sum(looked_at) < min(most, 12 * 10_000)  # a few times what a model is shown
+    for draft in found.drafts:
+        assert "part_7" in draft.input_schema["properties"]
+        assert len(json.dumps(draft.input_schema)) < 20_000
 
 
 def test_references_that_multiply_do_not() -> None:

@@ -13,12 +13,13 @@ from pegboard_toolgen._schema_parts import (
     Work,
     any_of,
     canonical,
+    has_parts,
     kept_wide,
+    names_in,
     needed,
     or_null,
     plain,
     size_of,
-    subschemas,
 )
 
 if TYPE_CHECKING:
@@ -37,6 +38,18 @@ def listed_size(schema: Json, defs: Mapping[str, Json]) -> int:
     return size_of({**schema, "$defs": parts} if parts and isinstance(schema, dict) else schema)
 
 
+def _is_within(schema: Json, defs: Mapping[str, Json], budget: int) -> bool:
+    """Whether `listed_size` is at most `budget`; parts are looked at until it is not."""
+    left = budget - size_of(schema)
+    seen, waiting = set[str](), sorted(names_in(schema))
+    while waiting and left >= 0:
+        if (name := waiting.pop()) not in seen and name in defs:
+            seen.add(name)
+            left -= size_of(defs[name])
+            waiting += names_in(defs[name])
+    return left >= 0 and listed_size(schema, defs) <= budget
+
+
 def fit(
     schema: Json, defs: Mapping[str, Json], budget_bytes: int, *, work: Work | None = None
 ) -> tuple[Json, list[str]]:
@@ -49,14 +62,15 @@ def fit(
         schema: of 2020-12; `#/$defs/NAME` points into `defs`.
         defs: schemas by name.
         budget_bytes: of compact JSON in UTF-8.
-        work: a bound on the parts that are looked at, which several calls share; above it UnusableError is raised.
+        work: a bound on the parts that are looked at, which several calls share. Above half of it a schema that does
+            not fit keeps one level; above all of it UnusableError is raised.
 
     Returns:
         The schema and, where it was changed, sentences that say what was left out.
 
     .. versionadded:: 0.1
     """
-    if listed_size(schema, defs) <= budget_bytes:
+    if _is_within(schema, defs, budget_bytes):
         return schema, []
     return _shrink(schema, defs, budget_bytes, work, is_loose=False)
 
@@ -81,6 +95,8 @@ class _TooLargeError(Exception):
 
 
 _CUT = 120
+WIDEST = 8
+"""Budgets that the next level may take, for its largest parts to be looked for; of more hardly any would be kept."""
 
 
 def _shrink(
@@ -107,18 +123,19 @@ def _shrink(
     deepest = 8 if is_loose else MAX_DEPTH
     if made := fitting(0, deepest):
         return made.schema, _notes(0, made.cut, is_loose)
-    if bare := fitting(2, deepest):
+    is_scarce = work is not None and work.is_scarce
+    if bare := None if is_scarce else fitting(2, deepest):
         made = fitting(1, deepest)
         return (made or bare).schema, _notes(1, (made or bare).cut, is_loose)
     # From the top down, as far as it fits: what leads back to itself is too large from some level on, most often soon.
     made = None
-    for depth in range(1, min(deepest, 12) + 1):
+    for depth in range(1, 2 if is_scarce else min(deepest, 12) + 1):
         deeper = fitting(2, depth)
         if deeper is None:
             break
         made = deeper
     if made:
-        made = _refined(unfold, made, made.depth, budget)
+        made = made if is_scarce else _refined(unfold, made, made.depth, budget)
         return made.schema, _notes(2, made.cut, is_loose)
     for texts, depth in ((3, 1), (3, 0)):
         if (made := unfold(texts, depth)) and made.size <= budget:
@@ -128,7 +145,7 @@ def _shrink(
 
 def _refined(unfold: Callable[..., _Unfold | None], made: _Unfold, depth: int, budget: int) -> _Unfold:
     """One level more, with only the largest parts of that level plain."""
-    wide = unfold(2, depth + 1, cap=budget * 40, is_measured=True)
+    wide = unfold(2, depth + 1, cap=budget * WIDEST, is_measured=True)
     if wide is None:
         return made
     gains = sorted(wide.sizes.items(), key=lambda item: (-item[1], item[0]))
@@ -141,7 +158,7 @@ def _refined(unfold: Callable[..., _Unfold | None], made: _Unfold, depth: int, b
         over -= gain - 20
     for extra in (0, 4, 16):
         more = [path for path, _ in gains[len(chosen) : len(chosen) + extra]]
-        better = unfold(2, depth + 1, frozenset(chosen + more), cap=budget * 4)
+        better = unfold(2, depth + 1, frozenset(chosen + more))
         if better is not None and better.size <= budget:
             return better
     return made
@@ -163,7 +180,8 @@ class _Unfold:
     """One way to write a schema: how much text, how deep, and which parts plain.
 
     `cut` holds the paths that became plain; `sizes`, if it is measured, what the parts at the last level but one would
-    free.
+    free. `left` is what may still be written: it ends what would become too large long before it is whole. What is
+    taken off is never more than what is written, but for a part that is left out later; hence the half above the cap.
     """
 
     schema: Json
@@ -183,7 +201,7 @@ class _Unfold:
         self.defs = defs
         self.texts = texts
         self.depth = depth
-        self.left = cap * 2
+        self.left = cap * 3 // 2
         self.looked_at = 0
         self.is_loose = is_loose
         self.collapse = collapse
@@ -195,7 +213,7 @@ class _Unfold:
 
     def of(self, schema: Json, depth: int, path: str) -> Json:
         self.looked_at += 1
-        self.left -= 4
+        self.left -= 2
         if self.left < 0:
             raise _TooLargeError
         if not isinstance(schema, dict):
@@ -204,7 +222,7 @@ class _Unfold:
             return self._plain(schema, path)
         if isinstance(ref := schema.get("$ref"), str):
             return self._unfolded(schema, ref.removeprefix(DEFS), depth, path)
-        if depth > self.depth or (depth == self.depth and depth and any(True for _ in subschemas(schema))):
+        if depth > self.depth or (depth == self.depth and depth and has_parts(schema)):
             return self._plain(schema, path)
         found = self._node(schema, depth, path)
         if self.is_measured and depth == self.depth - 1 and depth:
@@ -215,6 +233,7 @@ class _Unfold:
         self.wider += 1
         self.cut.append(path)
         made = plain(schema, self.defs)
+        self.left -= 17 if made else 0  # {"type":"object"}
         return or_null(made) if self.is_loose else made
 
     def _unfolded(self, schema: dict[str, Json], name: str, depth: int, path: str) -> Json:
@@ -225,9 +244,9 @@ class _Unfold:
         self.opened.append(name)
         inside = self.of(target, depth, path)
         self.opened.pop()
-        beside = {key: value for key, value in schema.items() if key != "$ref"}
-        if not beside:
+        if len(schema) == 1:
             return inside
+        beside = {key: value for key, value in schema.items() if key != "$ref"}
         unfolded = self._node(beside, depth, path)
         if beside.keys() <= ANNOTATIONS:
             return {**inside, **unfolded} if isinstance(inside, dict) else inside
@@ -243,7 +262,7 @@ class _Unfold:
             before = self.wider
             if (made := self._keyword(key, value, depth, path)) is not _DROP:
                 found[key] = made
-                self.left -= len(key)
+                self.left -= len(key) + (len(made) + 5 if isinstance(made, str) else 3)
             if self.wider != before:
                 wider.add(key)
         if self.is_loose:
@@ -257,7 +276,7 @@ class _Unfold:
             return _DROP
         shape = KEYWORDS[key].shape if key in KEYWORDS else ""
         if shape in ("schemas by name", "schemas by pattern") and isinstance(value, dict):
-            self.left -= sum(map(len, value))
+            self.left -= sum(map(len, value)) + 3 * len(value)
             return {name: self.of(part, depth + 1, _joined(path, name, key)) for name, part in value.items()}
         if shape in ("schema", "items") and isinstance(value, dict):
             return self.of(value, depth + 1, f"{path}[]" if key == "items" else _joined(path, "*", key))
@@ -279,7 +298,6 @@ class _Unfold:
             kept = value
         else:
             return _DROP
-        self.left -= len(kept) if isinstance(kept, str) else 0
         return kept
 
 

@@ -30,7 +30,13 @@ class Work:
     """A bound on what one discovery may convert, in schema nodes: a small document may name a large part often."""
 
     def __init__(self, limit: int = 6_000_000) -> None:
+        self.limit = limit
         self.left = limit
+
+    @property
+    def is_scarce(self) -> bool:
+        """Whether half of it is gone: what can be done in fewer steps has to be, so that something is left for all."""
+        return self.left < self.limit // 2
 
     def spend(self, count: int = 1) -> None:
         self.left -= count
@@ -66,6 +72,16 @@ def subschemas(schema: Json) -> Iterable[tuple[str, Json]]:
         elif shape in ("schemas by name", "schemas by pattern") and isinstance(value, dict):
             for item in value.values():
                 yield key, item
+
+
+_WITH_PARTS = frozenset(
+    name for name, keyword in KEYWORDS.items() if "schema" in keyword.shape or keyword.shape == "items"
+)
+
+
+def has_parts(schema: Json) -> bool:
+    """Whether there is a schema inside one; most have none, and are not walked through for that."""
+    return not _WITH_PARTS.isdisjoint(schema) and any(True for _ in subschemas(schema))
 
 
 def names_in(schema: Json) -> set[str]:

@@ -138,7 +138,7 @@ def _ended(sentence: str) -> str:
 
 def _schema(slot: Slot, said: str, whole: str) -> values_of.Schema:
     """Of one word: by its list, its name, or what is said of that: "FIRST and LAST are floating point values"."""
-    schema = values_of.schema_of(slot.name, said, whole)
+    schema = values_of.schema_of(slot.name, said, values_of.with_units(whole.split("\n")))
     if schema == {"type": "string"} and slot.name.isupper():
         number = rf"\b{re.escape(slot.name)}\b[^.\n]{{0,80}}\b(?:floating point|numeric|integer)\b"
         if re.search(number, whole):

@@ -65,7 +65,7 @@ def options_of(lines: Sequence[str]) -> Iterator[Parameter]:
     """Every option of the text, in its order; of two entries for one flag the first is taken."""
     taken: set[str] = set()
     metas = _metas(lines)
-    whole = "\n".join(lines)
+    whole = values_of.with_units(lines)
     count = 0
     for specs, said in _entries(lines):
         for option in (one for spec in _OTHERS.split(specs) for one in _option(spec, said, metas, whole)):

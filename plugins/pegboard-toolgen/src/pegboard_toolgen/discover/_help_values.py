@@ -7,7 +7,10 @@ words that are listed in prose are examples of what is taken, not all of it.
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 Json = Any
 Schema = dict[str, Json]
@@ -51,17 +54,22 @@ def schema_of(meta: str, said: str, whole: str = "") -> Schema:
     Args:
         meta: the placeholder, `NUM`, `<WHEN>`, `{a,b}`, `string`.
         said: the explanation of the option.
-        whole: the rest of the help, which may speak of the placeholder too: "SIZE may be followed by a suffix".
+        whole: the lines of the help that `with_units` gives, which may speak of the placeholder too: "SIZE may be
+            followed by a suffix".
     """
     if choices := choices_of(meta, said):
         return {"type": "string", "enum": choices}
     name = meta.strip("<>[](){}").strip()
     if typed := _TYPES.get(name):
         return dict(typed)
-    has_suffix = name and re.search(
-        rf"\b{re.escape(name)}\b[^.\n]{{0,60}}\b(?:followed by|have|has|with|takes?|accepts?|or a) [^.\n]{{0,30}}"
-        r"\b(?:suffix|multiplier)",
-        whole,
+    has_suffix = (
+        name
+        and whole
+        and re.search(
+            rf"\b{re.escape(name)}\b[^.\n]{{0,60}}\b(?:followed by|have|has|with|takes?|accepts?|or a) [^.\n]{{0,30}}"
+            r"\b(?:suffix|multiplier)",
+            whole,
+        )
     )
     if not _NUMERIC.match(name):
         return {"type": ["number", "string"]} if has_suffix else {"type": "string"}
@@ -69,6 +77,11 @@ def schema_of(meta: str, said: str, whole: str = "") -> Schema:
     if _INTEGER.match(name) and _COUNTED.search(said) and not has_unit and not _FRACTION.search(said):
         return {"type": "integer"}
     return {"type": ["number", "string"]}
+
+
+def with_units(lines: Sequence[str]) -> str:
+    """The lines of a help that speak of units. A help is long, and each of its options is looked for in them."""
+    return "\n".join(line for line in lines if "suffix" in line or "multiplier" in line)
 
 
 def choices_of(meta: str, said: str) -> list[str]:
