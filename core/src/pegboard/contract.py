@@ -399,7 +399,12 @@ class ToolSource(Protocol):
     it may bring any. `why_held(name)` gives, of a name that it once had and that a person has to decide about, what
     changed and how that is accepted, two texts; None of any other name. `held` is what it has beside tools and a
     person has to accept
-    first: a mapping of names, each as `KIND:NAME`, to the `HeldBackError` that says why.
+    first: a mapping of names, each as `KIND:NAME`, to the `HeldBackError` that says why. `offer_again()` has it offer
+    all of it once more, now that a person accepted some.
+
+    For whoever looks after it, it may have `describe()`, which gives a `pegboard.sources.SourceDetails` at once and
+    starts nothing; and `listen(hear)`: from its next start on `hear` is given each `pegboard.sources.SourceMessage`, in
+    the loop, and must not wait; what `listen` returns ends that. Nobody listening costs a source nothing.
 
     .. versionadded:: 0.1
     """

@@ -196,3 +196,18 @@ async def test_a_tool_of_a_module_that_is_missing_hangs_and_says_how_to_repair_i
 def test_a_source_is_called_by_a_name_that_shows_all_that_it_holds(sourcelib, tmp_path, project, expected):
     (source,) = make_sources([write(tmp_path, project=project)])
     assert source.name == expected
+
+
+async def test_a_source_tells_which_file_it_is_and_offers_its_tools_again(tmp_path, sourcelib, host_with):
+    good, bad = write(tmp_path / "a"), write(tmp_path / "b", surprise=1)
+    host = await host_with(plugin, config=a_config(good, bad))
+    await wait_all_tasks_blocked()
+    told = {source.describe().location: source.describe() for _, source in host.board.sources}
+    assert told[good].server == {"name": "Source Lib"}
+    assert told[good].last_words is None
+    assert "has a fault" in told[bad].last_words
+    json.dumps([one.to_json() for one in told.values()])
+    before = host.tools["f"]
+    host.board.offer_again()
+    assert host.tools["f"].fingerprint == before.fingerprint
+    assert sum(one.state.value == "ready" for one in host.board.source_statuses()) == 1

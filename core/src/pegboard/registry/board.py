@@ -39,7 +39,7 @@ from pegboard.tools import READ_RESULT_NAME, Origin, Tool, tool
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from pegboard.config import Profile
     from pegboard.contract import Dialect, Export, Finding, SourceStatus, ToolSource
@@ -262,8 +262,25 @@ class Board:
                 put[named.name] = disabled(entry.tool) if isinstance(known, Refusal) else entry
         self.registry.change(put=put, drop=old - put.keys())
 
-    def _register_installed(self) -> None:
-        """Ask every plugin for its tools; what two of them claim is a CONFLICT that the configuration settles."""
+    def offer_again(self) -> None:
+        """Offer once more what was held back, now that a person accepted some of it: plugins are asked for it again,
+        and sources offer theirs (see `ToolSource`).
+
+        .. versionadded:: 0.1
+        """
+        held = {name for name, one in self.rejected_tools.items() if one.is_held and one.origin.source is None}
+        held -= self.registry.plans.keys()
+        if held:
+            for name in held:
+                del self.rejected_tools[name]
+            self._register_installed(only=held)
+        for record, source in self.sources:
+            if (again := getattr(source, "offer_again", None)) is not None:
+                self.plugins.run(record, "offer_again", functools.partial(_not_offered_again, source), again)
+
+    def _register_installed(self, only: Collection[str] | None = None) -> None:
+        """Ask every plugin for its tools, or for those of some names alone; what two of them claim is a CONFLICT that
+        the configuration settles."""
         offered: dict[str, list[Tool]] = {}
         answers = list(
             self.plugins.ask_for_many("provide_tools", lambda one: isinstance(one, Tool), "Tool (use @tool)")
@@ -275,6 +292,8 @@ class Board:
                     offered.setdefault(one.name, []).append(_from(one, origin))
         put: dict[str, PlanEntry] = {}
         for name, claims in offered.items():
+            if only is not None and name not in only:
+                continue
             wanted = [one for one in claims if is_wanted(self.config, name, one.origin)]
             if len(wanted) == 1:
                 entry = self._try_register(wanted[0])
@@ -480,6 +499,10 @@ def _unknown(source: ToolSource, record: PluginRecord, where: str, problem: Base
     if isinstance(problem, ConfigError):
         raise problem
     log.warning("source %s of %s does not know its tools: %s", source.name, record.label, reason_of(problem))
+
+
+def _not_offered_again(source: ToolSource, record: PluginRecord, where: str, problem: BaseException) -> None:
+    log.error("source %s of %s does not offer its tools again", source.name, record.label, exc_info=problem)
 
 
 def _require_own(one: Tool) -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from pegboard import SourceSlot, Tool
+    from pegboard.sources import SourceDetails
     from pegboard_manifest.document import Manifest
 
 
@@ -44,6 +45,7 @@ class ManifestSource:
         self.name = name
         self.file = file
         self.manifest = manifest
+        self._slot: SourceSlot | None = None
 
     def __repr__(self) -> str:
         return f"<ManifestSource {self.name}>"
@@ -56,21 +58,39 @@ class ManifestSource:
         """PROJECT_name, where another tool has the name already."""
         return None if isinstance(self.manifest, ManifestError) else other_name(self.manifest.name, name)
 
+    def offer_again(self) -> None:
+        """Offer its tools once more: a person accepted some of them."""
+        if self._slot is not None and not isinstance(self.manifest, ManifestError):
+            self._slot.replace(_tools_of(self.manifest))
+
+    def describe(self) -> SourceDetails:
+        """Which file it is, and which tools of it are not offered."""
+        from pegboard.sources import SourceDetails
+
+        if isinstance(self.manifest, ManifestError):
+            return SourceDetails(location=self.file, last_words=_explained(self.manifest))
+        return SourceDetails(location=self.file, server={"name": self.manifest.name})
+
     async def run(self, slot: SourceSlot) -> None:
         """Say how it is, and stay: its tools are registered already, and answer for themselves."""
         import trio
 
+        self._slot = slot
         if isinstance(self.manifest, ManifestError):
-            fix = f"; {self.manifest.hint}" if self.manifest.hint else ""
-            slot.set_state(SourceState.FAILED, f"{self.manifest.message}{fix}")
+            slot.set_state(SourceState.FAILED, _explained(self.manifest))
         else:
             slot.set_state(SourceState.READY)
         try:
             await trio.sleep_forever()
         finally:
+            self._slot = None
             from pegboard_manifest.bindings import _quiet
 
             _quiet.restore()
+
+
+def _explained(problem: ManifestError) -> str:
+    return f"{problem.message}; {problem.hint}" if problem.hint else problem.message
 
 
 def _tools_of(manifest: Manifest) -> Iterator[Tool]:

@@ -11,21 +11,31 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pegboard_mcp.lock.review import LockReview, review_lock
     from pegboard_mcp.prompts_and_resources import Message, Prompt, PromptArgument, Resource, ResourceTemplate
     from pegboard_mcp.server.peer import Peer, peer_of
 
 __version__ = "0.1.0"
 
-__all__ = ["Message", "Peer", "Prompt", "PromptArgument", "Resource", "ResourceTemplate", "peer_of"]
+__all__ = [
+    "LockReview",
+    "Message",
+    "Peer",
+    "Prompt",
+    "PromptArgument",
+    "Resource",
+    "ResourceTemplate",
+    "peer_of",
+    "review_lock",
+]
+
+_HOMES = {"LockReview": "lock.review", "review_lock": "lock.review", "Peer": "server.peer", "peer_of": "server.peer"}
+"""Where each name lives; the others are in `prompts_and_resources`."""
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if name in ("Peer", "peer_of"):
-        from pegboard_mcp.server import peer
+    from importlib import import_module
 
-        return getattr(peer, name)
-    from pegboard_mcp import prompts_and_resources
-
-    return getattr(prompts_and_resources, name)
+    return getattr(import_module(f"{__name__}.{_HOMES.get(name, 'prompts_and_resources')}"), name)

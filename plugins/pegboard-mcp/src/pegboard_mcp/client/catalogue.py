@@ -118,6 +118,7 @@ class Catalogue:
         self._group.catalogues.append(self)
         self._settings = settings
         self._moved: set[str] = set()
+        self._is_stale = False
         self._slot: SourceSlot | None = None
         self._offered: Listing | None = None
         self._is_remembered = False
@@ -172,9 +173,10 @@ class Catalogue:
         """Swap the tools for those of a new list, keep it for the next start, and tell who else is concerned."""
         if self._slot is None:
             return
-        if listing == self.listing and self.names:
+        if listing == self.listing and self.names and not self._is_stale:
             self._offer(listing)
             return
+        self._is_stale = False
         for name, why in listing.left_out.items():
             log.warning("%s of the MCP server %s is left out: %s", name, self.name, why)
         self.take(listing)
@@ -183,6 +185,15 @@ class Catalogue:
         self._slot.replace(self.tools())
         self._offer(listing)
         cache.write(cache.path_of(self.definition), listing)
+
+    def offer_again(self, *, at_once: bool) -> None:
+        """Register all of the list once more, now or with the next list: a person decided anew about some of it."""
+        self._is_stale = True
+        if at_once and self._slot is not None and self.listing is not None:
+            self._is_stale = False
+            self._offered = None
+            self._offer(self.listing)
+            self._slot.replace(self.tools())
 
     @property
     def stripped(self) -> dict[str, tuple[str, ...]]:
@@ -479,8 +490,13 @@ class Catalogue:
         from pegboard_mcp.prompts_and_resources import find_held, template_fits
 
         listing, key = self._offered, f"{'prompt' if method == 'prompts/get' else 'resource'}:{what}"
-        accepted = (one["key"] for one in listing.templates) if listing is not None else ()
-        free = any(f"template:{one}" not in self.held_back and template_fits(one, what) for one in accepted)
+        resources, templates = (listing.resources, listing.templates) if listing is not None else ((), ())
+        free = method == "resources/read" and (
+            any(one["key"] == what for one in resources)  # it is not held itself: that is looked at before
+            or any(
+                f"template:{one['key']}" not in self.held_back and template_fits(one["key"], what) for one in templates
+            )
+        )
         error = self.held_back.get(key) or (None if free else find_held(self.held_back, key))
         if error is not None:
             raise error

@@ -41,14 +41,15 @@ from pegboard_mcp.client._sdk import (
     encode_header_value,
     mcp_param_headers,
 )
-from pegboard_mcp.client.negotiation import Dispatcher, Negotiation
-from pegboard_mcp.client.tap import Outbox, Tap, Waiting, number_of
+from pegboard_mcp.client.negotiation import Agreement, Dispatcher, Negotiation
+from pegboard_mcp.client.tap import HeardReader, HeardWriter, Outbox, Tap, Waiting, number_of
 from pegboard_mcp.client.transports import NOT_RUN, NUMBER_HEADER, open_link
 from pegboard_mcp.client.transports._http_errors import meaning_over_http
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
+    from pegboard_mcp.client.journal import Journal
     from pegboard_mcp.definitions import ServerDefinition
 
     OnChange = Callable[[str, Mapping[str, Any]], None]
@@ -80,6 +81,7 @@ class Connection:
         modern: whether that is of the era without a handshake.
         capabilities: what the server says it offers, as JSON.
         server_info: its name and version as JSON, where it says them.
+        agreed: all of that together, once it was negotiated.
         header_maps: which arguments of a tool travel as headers too, by its name; the list of tools fills it in.
         is_open: whether requests may still be sent.
         deadline: when the first requests have to be answered, in seconds of the loop's clock.
@@ -87,13 +89,17 @@ class Connection:
     .. versionadded:: 0.1
     """
 
-    def __init__(self, definition: ServerDefinition, on_change: OnChange | None = None) -> None:
+    def __init__(
+        self, definition: ServerDefinition, on_change: OnChange | None = None, journal: Journal | None = None
+    ) -> None:
         self.definition = definition
+        self._journal = journal
         self.version = ""
         self.modern = False
         self.capabilities: dict[str, Any] = {}
         self.server_info: dict[str, Any] = {}
         self.instructions: str | None = None
+        self.agreed: Agreement | None = None
         self.header_maps: dict[str, Mapping[tuple[str, ...], str]] = {}
         self.is_open = False
         self.deadline = float("inf")
@@ -408,9 +414,12 @@ class Connection:
 
     def bind(self, link: Any, nursery: trio.Nursery, callbacks: Mapping[str, Any]) -> ClientSession:
         """Put the SDK's session on the link."""
-        self._link, self._write, self._nursery = link, link.write, nursery
-        self._outbox = Outbox(link.write)
-        dispatcher = Dispatcher(Tap(link.read, self.take, self.ended), self._outbox)
+        read, write = link.read, link.write
+        if (journal := self._journal) is not None and journal.is_heard:
+            read, write = HeardReader(read, journal), HeardWriter(write, journal)
+        self._link, self._write, self._nursery = link, write, nursery
+        self._outbox = Outbox(write)
+        dispatcher = Dispatcher(Tap(read, self.take, self.ended), self._outbox)
         dispatcher.config = self.definition.config
         self._dispatcher = dispatcher
         info = types.Implementation(name="pegboard", version=__version__)
@@ -424,7 +433,7 @@ class Connection:
             LinkError: there is none to agree on, or the server does not let itself be talked to.
         """
         negotiation = Negotiation(self.session, self.definition, is_open=lambda: self.is_open, explain=self.explain)
-        agreed = await negotiation.agree()
+        agreed = self.agreed = await negotiation.agree()
         self.version, self.modern = agreed.version, agreed.modern
         self.capabilities, self.server_info, self.instructions = (
             agreed.capabilities,
@@ -463,6 +472,7 @@ async def open_connection(
     on_change: OnChange | None = None,
     on_failed: Callable[[LinkError], None] | None = None,
     on_install: Callable[[bool], None] = lambda begins: None,
+    journal: Journal | None = None,
 ) -> AsyncIterator[Connection]:
     """A negotiated connection that ends with the block.
 
@@ -473,6 +483,7 @@ async def open_connection(
         on_change: hears of notifications that a list changed, or a resource was updated: method and params.
         on_install: hears True when the server's package begins to be installed, and False when that is over.
         on_failed: hears why the server cannot be talked to, before it is ended, which may take seconds.
+        journal: keeps what it says beside its answers, and tells whoever listens of all.
 
     Raises:
         LinkError: it cannot be reached or negotiated with, or the SDK's side of it broke.
@@ -488,7 +499,7 @@ async def open_connection(
             on_install(True)
             arrived = functools.partial(note_installed, definition)
             definition = attrs.evolve(definition, connect_s=definition.connect_s + definition.install_s)
-    connection = Connection(definition, on_change)
+    connection = Connection(definition, on_change, journal)
     problem: Exception | None = None
 
     def gone() -> None:
@@ -497,6 +508,7 @@ async def open_connection(
 
     deadline = connection.deadline = trio.current_time() + definition.connect_s
     async with open_link(definition, gone) as link:
+        link.journal = journal
         if getattr(link, "asked", False):  # a person took the time that a login takes
             deadline = connection.deadline = trio.current_time() + definition.connect_s
         try:

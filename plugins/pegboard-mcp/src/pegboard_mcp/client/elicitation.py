@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from mcp.client.session import ClientRequestContext, IncomingMessage
 
     from pegboard import Session
+    from pegboard_mcp.client.journal import Journal
     from pegboard_mcp.definitions import ServerDefinition
 
 GIVEN_UP_S = 60.0
@@ -113,6 +114,8 @@ class Elicitation:
         self._loggers: dict[str, logging.Logger] = {}
         self._budget = LogBudget(LOGGED_LINES, LOGGED_BYTES)
         self._faults = 0
+        self.journal: Journal | None = None
+        """Where what the server logs is kept."""
 
     def calling(self, asker: CallContext | Session) -> Call:
         """A call that is in flight while the block runs; its questions end with the block."""
@@ -235,11 +238,15 @@ class Elicitation:
         to = self._logger_of(logger) if isinstance(logger, str) and logger else self._log
         number = LEVELS.get(level, logging.INFO) if isinstance(level, str) else logging.INFO
         size = min(len(data), MAX_LOG) if isinstance(data, str) else 0
-        if to.isEnabledFor(number) and self._budget.takes(size, monotonic()):
+        is_logged = to.isEnabledFor(number)
+        if (is_logged or self.journal is not None) and self._budget.takes(size, monotonic()):
             if (count := self._budget.count()) > 0:
                 self._log.info("%d more lines were not logged", count)
             text = data if isinstance(data, str) else json_text(data) or "(no JSON)"
-            to.log(number, "%s", self.definition.mask_words(self.shown(text, MAX_LOG)))
+            if self.journal is not None:
+                self.journal.note(f"{logging.getLevelName(number).lower()}: {text[:MAX_LOG]}")
+            if is_logged:
+                to.log(number, "%s", self.definition.mask_words(self.shown(text, MAX_LOG)))
 
     def tell_refused(self, method: str, why: str) -> None:
         """Tell the person of a question that was refused before they were asked it."""

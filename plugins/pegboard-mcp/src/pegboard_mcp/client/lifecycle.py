@@ -33,7 +33,9 @@ if TYPE_CHECKING:
     from pegboard_mcp.client.catalogue import Catalogue
     from pegboard_mcp.client.connection import Connection
     from pegboard_mcp.client.elicitation import Elicitation
+    from pegboard_mcp.client.journal import Journal
     from pegboard_mcp.client.lists import Lists
+    from pegboard_mcp.client.negotiation import Agreement
     from pegboard_mcp.definitions import ServerDefinition
 
 log = logging.getLogger("pegboard.mcp")
@@ -69,14 +71,25 @@ class Lifecycle:
         connection: the open one; None: it is not ready.
         trouble: why it was not ready the last time.
         installs: whether its package is being installed.
+        is_coming: whether it is being installed or started.
+        agreed: what was agreed on with it when it last ran; None: nothing was yet.
+        starts: how often it was started.
     """
 
     def __init__(
-        self, definition: ServerDefinition, catalogue: Catalogue, lists: Lists, elicitation: Elicitation
+        self,
+        definition: ServerDefinition,
+        catalogue: Catalogue,
+        lists: Lists,
+        elicitation: Elicitation,
+        journal: Journal | None = None,
     ) -> None:
         self.connection: Connection | None = None
         self.trouble: LinkError | None = None
-        self.installs = False
+        self.installs = self.is_coming = False
+        self.agreed: Agreement | None = None
+        self.starts = 0
+        self._journal = journal
         self._definition = definition
         self._catalogue = catalogue
         self._lists = lists
@@ -136,6 +149,7 @@ class Lifecycle:
             self._attempt = self._attempt or _Attempt()
             self._failed_at = -math.inf
             self._say_coming(slot)
+            self.starts += 1
             began = trio.current_time()
             self._was_ready = False
             error = await self._live(slot)
@@ -167,13 +181,13 @@ class Lifecycle:
 
     def _say_coming(self, slot: SourceSlot, *, installs: bool = False) -> None:
         """Say that the server is being started; one that did not start keeps the reason until it does."""
-        self.installs = installs
+        self.installs, self.is_coming = installs, True
         reason = self.reason_of_state(self.trouble) if self.trouble is not None and not installs else None
         slot.set_state(SourceState.INSTALLING if installs else SourceState.STARTING, reason)
 
     def _say_down(self, slot: SourceSlot, error: LinkError) -> bool:
         """Say why the server is down; whether trying again would not help."""
-        self.trouble = error
+        self.trouble, self.is_coming = error, False
         dead = not self._was_ready and error.kind in NO_RETRY
         slot.set_state(SourceState.FAILED if dead else SourceState.BACKING_OFF, self.reason_of_state(error))
         return dead
@@ -206,13 +220,16 @@ class Lifecycle:
                 on_change=self._lists.hear,
                 on_failed=lambda error: self._say_down(slot, error),
                 on_install=lambda begins: self._say_coming(slot, installs=begins),
+                journal=self._journal,
             ) as connection:
+                self.agreed = connection.agreed
                 async with connection.by(connection.deadline):
                     listing = await self._lists.read(connection)
                 self._catalogue.adopt(listing)
                 if not connection.is_open:
                     return await self._explained(connection)
                 self._was_ready, self.trouble, self.connection = True, None, connection
+                self.is_coming = False
                 slot.set_state(SourceState.READY)
                 self._end_attempt()
                 async with trio.open_nursery() as nursery:

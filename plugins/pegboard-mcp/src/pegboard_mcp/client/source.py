@@ -16,11 +16,15 @@ from pegboard import PluginError
 from pegboard_mcp.client.calls import Calls
 from pegboard_mcp.client.catalogue import Catalogue, SourceGroup
 from pegboard_mcp.client.elicitation import Elicitation
+from pegboard_mcp.client.journal import Journal
 from pegboard_mcp.client.lifecycle import Lifecycle, wrong_sdk
 from pegboard_mcp.client.lists import Lists
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pegboard import HeldBackError, Host, SourceSlot, SourceStatus, Tool
+    from pegboard.sources import SourceDetails, SourceMessage
     from pegboard_mcp.client._errors import LinkError
     from pegboard_mcp.client.connection import Connection
     from pegboard_mcp.client.discovery import Listing
@@ -60,10 +64,12 @@ class McpSource:
         self.name = definition.name
         self.timeout_s: float | None = definition.request_s
         self.required = definition.required
+        journal = self._journal = Journal(definition)
         elicitation = Elicitation(definition)
+        elicitation.journal = journal
         catalogue = self.catalogue = Catalogue(definition, group or SourceGroup(), settings)
         lists = Lists(definition, catalogue)
-        self._lifecycle = Lifecycle(definition, catalogue, lists, elicitation)
+        self._lifecycle = Lifecycle(definition, catalogue, lists, elicitation, journal)
         self._calls = Calls(definition, self._lifecycle, catalogue, lists, elicitation)
         catalogue.handlers = self._calls
 
@@ -117,6 +123,23 @@ class McpSource:
     def resource_pins(self) -> list[Pin]:
         """The resources and templates of the list, as the lock has them; prompts are held as tools are."""
         return self.catalogue.resource_pins()
+
+    def offer_again(self) -> None:
+        """Offer everything once more, since a person accepted some; a server that is starting, once it is ready."""
+        self.catalogue.offer_again(at_once=not self._lifecycle.is_coming)
+
+    def describe(self) -> SourceDetails:
+        """The server as far as it is known now; nothing is started."""
+        from pegboard_mcp.client.describing import describe
+
+        life = self._lifecycle
+        return describe(
+            self.catalogue, starts=life.starts, trouble=life.trouble, agreed=life.agreed, log=self._journal.lines()
+        )
+
+    def listen(self, hear: Callable[[SourceMessage], None]) -> Callable[[], None]:
+        """Have `hear` told of every message to and from the server, and of its lines, from its next start on."""
+        return self._journal.listen(hear)
 
     async def wake(self) -> None:
         """Start the server where it does not run, and wait until it offers its tools.

@@ -11,10 +11,14 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import trio
 
+from pegboard_mcp.streams import MessageReader, MessageWriter
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mcp.shared.message import SessionMessage
+
+    from pegboard_mcp.client.journal import Journal
 
 
 class Waiting:
@@ -96,6 +100,46 @@ class Tap:
         self._ended()
         left: bool | None = await self._inner.__aexit__(*problem)
         return left
+
+
+class HeardReader(MessageReader):
+    """What comes from the link, told to the journal."""
+
+    def __init__(self, inner: Any, journal: Journal) -> None:
+        self._inner = inner
+        self._journal = journal
+
+    @property
+    def last_context(self) -> Any:
+        """As the link has it."""
+        return getattr(self._inner, "last_context", None)
+
+    async def receive(self) -> SessionMessage | Exception:
+        """The next message."""
+        item: SessionMessage | Exception = await self._inner.receive()
+        self._journal.tell("received", item)
+        return item
+
+    async def aclose(self) -> None:
+        """Close the link's."""
+        await self._inner.aclose()
+
+
+class HeardWriter(MessageWriter):
+    """What goes to the link, told to the journal before it is written: its answer may come while that returns."""
+
+    def __init__(self, inner: Any, journal: Journal) -> None:
+        self._inner = inner
+        self._journal = journal
+
+    async def send(self, item: SessionMessage, /) -> None:
+        """Send one message."""
+        self._journal.tell("sent", item)
+        await self._inner.send(item)
+
+    async def aclose(self) -> None:
+        """Close the link's."""
+        await self._inner.aclose()
 
 
 class Outbox:

@@ -5,27 +5,26 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from pegboard import ConfigError, PegboardError
+from pegboard import ConfigError
 from pegboard.text import visible
 from pegboard_mcp.lock.pins import PARTS, RESOURCE_KINDS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator
+    from pathlib import Path
 
+    from pegboard import Host
     from pegboard.cli import ProgramRun
     from pegboard_mcp.lock.compare import Change
-    from pegboard_mcp.lock.pins import Key, Pin
-    from pegboard_mcp.settings import McpSettings
+    from pegboard_mcp.lock.pins import Key
+    from pegboard_mcp.lock.review import LockReview
 
 START_S = 60.0
 """How long all sources together may take to offer their tools."""
-MAX_LINES = 2_000
-"""A part of more lines is not shown as a diff."""
 FEW = ("title", "description")
 """What is shown of a tool that came or went, unless it is named."""
 DONE, DIFFERENT = 0, 1
@@ -44,59 +43,44 @@ def lock(run: ProgramRun, names: tuple[str, ...], accept: bool, as_json: bool) -
     names, else in the nearest pegboard.lock upwards from here. Exit status: 0 nothing changed, or it is
     accepted now; 1 something changed, or a server could not be asked; 2 wrong usage, or the lock cannot be read.
     """
-    from pegboard_mcp.lock.compare import changes_of
-    from pegboard_mcp.lock.file import load_lock, read_lock
-    from pegboard_mcp.lock.shown import forget_shown
-    from pegboard_mcp.lock.watch import lock_path, why_untrusted
+    from pegboard_mcp.lock.file import read_lock
+    from pegboard_mcp.lock.watch import lock_path, settings_of
 
-    settings = _settings(run)
-    path = lock_path(settings)
-    was = read_lock(path) if path is not None and path.exists() else {}
-    if settings.lock != "enforce":  # then nobody asks what resources and templates are like
-        was = {key: pin for key, pin in was.items() if not pin.is_resource}
-    now, unasked, silent = run.open_host(lambda host: _look(host, settings))
-    changes = changes_of(was.values(), now.values(), may_be_gone=lambda pin: _may_be_gone(pin, run, unasked))
-    for source, why in silent.items():
+    settings = settings_of(run.load_board(lenient=True))
+    if settings is not None and (path := lock_path(settings)) is not None and path.exists():
+        read_lock(path)  # before any server is started for it
+    review = run.open_host(lambda host: _look(host, is_whole=not run.plugins))
+    changes = list(review.changes)
+    for source, why in review.silent.items():
         _note(f"the source {source} could not be asked, its accepted tools stay as they are: {why}")
     if names:
-        _require_known(names, {*was, *now}, run)
+        _require_known(names, {*review.accepted, *review.seen}, run)
         changes = [one for one in changes if not one.names.isdisjoint(names)]
     for source, name, what in _stripped(run):
         if not names or name in names:
             _note(f"taken out of the texts of {name} of {source}: {', '.join(what)}")
-    place = (path or _new_path()).resolve()
     if accept:
-        _require_shown(place, changes)
-        _accept(changes, path, existed=path is not None and path.exists())
-        forget_shown(place, changes)
+        _require_shown(review.place, changes)
+        if (accepted := review.accept(changes)) is not None:
+            _note(f"accepted {_counted(change.name for change in changes)}, in {accepted}")
     if as_json:
         click.echo(json.dumps([one.to_json() for one in changes], indent=2).replace("\x7f", "\\u007f"))
     else:
-        _show(changes, accept=accept, seen=() if silent else [key.name for key in now], shown=names)
+        _show(changes, accept=accept, seen=() if review.silent else [key.name for key in review.seen], shown=names)
     if not accept:
-        _note_shown(place, changes, all_of_them=not names)
-    if path is not None and path.exists() and (untrusted := why_untrusted(settings, path, load_lock(path))):
+        _note_shown(review.place, changes, all_of_them=not names)
+    if (untrusted := review.untrusted()) is not None:
         _note(f"{untrusted.message}, so it lets nothing through; {untrusted.hint}")
-    return DONE if accept or not (changes or silent) else DIFFERENT
+    return DONE if accept or not (changes or review.silent) else DIFFERENT
 
 
-def _settings(run: ProgramRun) -> McpSettings:
-    from pegboard_mcp.lock.watch import settings_of
-
-    settings = settings_of(run.load_board(lenient=True))
-    assert settings is not None, "whose command this is has its settings"
-    return settings
-
-
-async def _look(host: Any, settings: McpSettings) -> tuple[dict[Key, Pin], set[str], dict[str, str]]:
-    """The tools as their sources offer them now; names that cannot be called for other reasons, which say nothing of
-    their tools; and the sources that could not be asked, with why."""
+async def _look(host: Host, *, is_whole: bool) -> LockReview:
+    """Every source is asked, and what it offers is looked at."""
     import trio
 
     from pegboard import SourceState
     from pegboard.cli import waiting
-    from pegboard_mcp.lock.pins import pin_of
-    from pegboard_mcp.lock.watch import seen_on
+    from pegboard_mcp.lock.review import review_lock
 
     board = host.board
     why: dict[str, str] = {}
@@ -106,25 +90,12 @@ async def _look(host: Any, settings: McpSettings) -> tuple[dict[Key, Pin], set[s
                 if hasattr(source, "wake"):
                     nursery.start_soon(_wake, source, why)
         await host.wait_for_sources(timeout_s=START_S)
-    silent = {}
-    for name, (state, reason) in board.source_states.items():
-        if state is not SourceState.READY:
-            silent[name] = reason or why.get(name) or f"it is {state.value}"
-    seen = seen_on(board, settings)
-    unasked = {name for name in board.rejected_tools if all(key.name != name for key in seen)}
-    unasked |= {entry.tool.name for entry in board.registry.plans.values() if _is_in_conflict(entry)}
-    pins = {key: pin_of(tool) for key, tool in seen.items()}
-    if settings.lock == "enforce":
-        offered = [
-            pin for _, source in board.sources if hasattr(source, "resource_pins") for pin in source.resource_pins()
-        ]
-        pins |= {pin.key: pin for pin in offered}
-    return pins, unasked | set(silent), silent
-
-
-def _is_in_conflict(entry: Any) -> bool:
-    error = getattr(entry, "error", None)
-    return error is not None and error.details.get("reason") == "conflict"
+    silent = {
+        name: reason or why.get(name) or f"it is {state.value}"
+        for name, (state, reason) in board.source_states.items()
+        if state is not SourceState.READY
+    }
+    return review_lock(board, silent=silent, is_whole=is_whole)
 
 
 async def _wake(source: Any, why: dict[str, str]) -> None:
@@ -132,19 +103,6 @@ async def _wake(source: Any, why: dict[str, str]) -> None:
         await source.wake()
     except Exception as problem:  # noqa: BLE001 - what a source could not do is said, and costs its own tools alone
         why[source.name] = str(problem)[:300]
-
-
-def _may_be_gone(pin: Pin, run: ProgramRun, unasked: Collection[str]) -> bool:
-    """Whether a tool that is not there is gone: not where nobody looked for it, or what brings it is quarantined."""
-    board = run.load_board(lenient=True)
-    there = {source.name for _, source in board.sources}
-    quarantined_names = {one.distribution for one in board.plugins.quarantined} | {
-        one.name for one in board.plugins.quarantined
-    }
-    if pin.name in unasked or pin.source in unasked or pin.source in quarantined_names:
-        return False
-    own = {one.distribution or one.name for one in board.plugins}
-    return not run.plugins or pin.source in there | own
 
 
 def _require_known(names: Collection[str], keys: Collection[Key], run: ProgramRun) -> None:
@@ -172,16 +130,12 @@ def _require_shown(place: Path, changes: list[Change]) -> None:
     Raises:
         ConfigError: one is other than it was shown last, or was not shown.
     """
+    from pegboard_mcp.lock.review import not_as_shown_error
     from pegboard_mcp.lock.shown import not_as_shown
 
-    other = not_as_shown(place, changes)
-    if other:
-        named = ", ".join(f"{one.name[:80]} of {one.source[:80]}" for one in other[:5])
-        more = f" and {len(other) - 5} more" if len(other) > 5 else ""
-        raise ConfigError(
-            visible(f"not as it was shown last: {named}{more}; nothing was accepted"),
-            hint="look at it again: pegboard lock, then pegboard lock --accept",
-        )
+    if other := not_as_shown(place, changes):
+        hint = "look at it again: pegboard lock, then pegboard lock --accept"
+        raise not_as_shown_error([(one.source, one.name) for one in other], hint)
 
 
 def _note_shown(place: Path, changes: list[Change], *, all_of_them: bool) -> None:
@@ -192,40 +146,6 @@ def _note_shown(place: Path, changes: list[Change], *, all_of_them: bool) -> Non
     except OSError as problem:
         why = problem.strerror or "no reason is known"
         _note(f"what was shown cannot be noted ({why}); --accept takes what it finds then")
-
-
-def _accept(changes: list[Change], path: Path | None, *, existed: bool) -> None:
-    """Write what is now over what was, for these changes alone."""
-    from pegboard.config import is_trusted, trust
-    from pegboard_mcp.lock.file import load_lock, parse_lock, write_lock
-
-    if existed and not changes:
-        return
-    path = path or _new_path()
-    content = load_lock(path) if existed else None
-    pins = parse_lock(content, path) if content is not None else {}
-    is_own = content is None or is_trusted(path, content)
-    for change in changes:
-        if change.was is not None:
-            pins.pop(change.was.key, None)
-        if change.now is not None:
-            pins[change.now.key] = change.now
-    write_lock(path, pins.values())
-    if is_own:  # who accepts some tools did not accept all the others that stand in somebody else's list
-        trust(path)
-    _note(f"accepted {_counted(change.name for change in changes)}, in {path}")
-
-
-def _new_path() -> Path:
-    """Where the first lock is written: beside the configuration that is found from here, else here."""
-    from pegboard.config import find_found_file
-    from pegboard_mcp.lock.place import NAME
-
-    try:
-        beside = find_found_file()
-    except PegboardError:
-        beside = None
-    return (beside.parent if beside is not None else Path.cwd()) / NAME
 
 
 def _note(text: str) -> None:
@@ -261,34 +181,8 @@ def _lines(change: Change, parts: Collection[str]) -> Iterator[str]:
         for reason in change.reasons:
             yield f"  {reason.kind}: {reason.part}: {reason.words}"
     if change.what != "renamed":
-        was, now = (_lines_of_definition(pin) for pin in (change.was, change.now))
+        diff = change.diff()
         for part in parts:
-            yield from _diff(part, was.get(part, []), now.get(part, []))
+            if part in diff:
+                yield from (f"  {line}" for line in diff[part])
     yield ""
-
-
-def _lines_of_definition(pin: Pin | None) -> dict[str, list[str]]:
-    """Each part of a public definition as lines."""
-    definition: Mapping[str, Any] = (pin.definition if pin else None) or {}
-    shown = {}
-    for part in PARTS:
-        value = definition.get(part)
-        if isinstance(value, str) and value:
-            shown[part] = value.split("\n")
-        elif part == "annotations" and value:
-            shown[part] = [f"{name}: {json.dumps(said)}" for name, said in sorted(value.items()) if said is not None]
-        elif value:
-            shown[part] = json.dumps(value, ensure_ascii=False, sort_keys=True, indent=2).split("\n")
-    return shown
-
-
-def _diff(part: str, was: list[str], now: list[str]) -> Iterator[str]:
-    from difflib import unified_diff
-
-    if was == now:
-        return
-    if max(len(was), len(now)) > MAX_LINES:
-        yield f"  {part}: {len(was)} lines became {len(now)}; lock --json has them"
-        return
-    lines = unified_diff(was, now, f"{part}, accepted", f"{part}, now", lineterm="", n=3)
-    yield from (f"  {line}" for line in lines)

@@ -24,6 +24,9 @@ What = Literal["new", "changed", "removed", "renamed"]
 KINDS: tuple[Kind, ...] = ("text", "compatible", "unknown", "breaking")
 """From the mildest to the worst."""
 
+GONE = "gone"
+MAX_LINES = 2_000
+"""A part of more lines is not shown as a diff."""
 _RISKS = ("low", "medium", "high")
 _MILD: dict[str, frozenset[tuple[Any, Any]]] = {
     "read_only": frozenset({(False, True)}),
@@ -74,6 +77,11 @@ class Change:
         return max((one.kind for one in self.reasons), key=KINDS.index, default="text")
 
     @property
+    def state(self) -> str:
+        """What tells it from another change of the same tool: the fingerprint that it has now, or that it is gone."""
+        return GONE if self.now is None else self.now.fingerprint
+
+    @property
     def names(self) -> frozenset[str]:
         """The names that a person may mean it by."""
         return frozenset(pin.name for pin in (self.was, self.now) if pin is not None)
@@ -88,6 +96,38 @@ class Change:
             "was": self.was.definition if self.was else None,
             "now": self.now.definition if self.now else None,
         }
+
+    def diff(self) -> dict[str, list[str]]:
+        """The parts that are other, each as the lines of a unified diff from what was accepted to what is now; one line
+        of words where a part is too long for that."""
+        was, now = (_lines_of_definition(pin) for pin in (self.was, self.now))
+        parts = [part for part in PARTS if was.get(part) != now.get(part)]
+        return {part: _diff(part, was.get(part, []), now.get(part, [])) for part in parts}
+
+
+def _lines_of_definition(pin: Pin | None) -> dict[str, list[str]]:
+    """Each part of a public definition as lines."""
+    import json
+
+    definition: Mapping[str, Any] = (pin.definition if pin else None) or {}
+    shown = {}
+    for part in PARTS:
+        value = definition.get(part)
+        if isinstance(value, str) and value:
+            shown[part] = value.split("\n")
+        elif part == "annotations" and value:
+            shown[part] = [f"{name}: {json.dumps(said)}" for name, said in sorted(value.items()) if said is not None]
+        elif value:
+            shown[part] = json.dumps(value, ensure_ascii=False, sort_keys=True, indent=2).split("\n")
+    return shown
+
+
+def _diff(part: str, was: list[str], now: list[str]) -> list[str]:
+    from difflib import unified_diff
+
+    if max(len(was), len(now)) > MAX_LINES:
+        return [f"{part}: {len(was)} lines became {len(now)}; lock --json has them"]
+    return list(unified_diff(was, now, f"{part}, accepted", f"{part}, now", lineterm="", n=3))
 
 
 def changes_of(

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 FILE = "lock-shown.json"
 MAX_BYTES = JSON_BYTES
 MAX_LOCKS = 100
-GONE = "gone"
 
 
 def note_shown(lock: Path, changes: Iterable[Change], *, all_of_them: bool) -> None:
@@ -33,13 +32,13 @@ def note_shown(lock: Path, changes: Iterable[Change], *, all_of_them: bool) -> N
     """
     records = _read()
     before = {} if all_of_them else records.get(str(lock), {})
-    _write(records, lock, {**before, **{_key(one): _state(one) for one in changes}})
+    _write(records, lock, {**before, **{_key(one): one.state for one in changes}})
 
 
 def not_as_shown(lock: Path, changes: Iterable[Change]) -> list[Change]:
     """The changes that are other than they were shown, or were not shown; none where nothing was shown at all."""
     shown = _read().get(str(lock))
-    return [] if not shown else [one for one in changes if shown.get(_key(one)) != _state(one)]
+    return [] if not shown else [one for one in changes if shown.get(_key(one)) != one.state]
 
 
 def forget_shown(lock: Path, changes: Iterable[Change]) -> None:
@@ -53,10 +52,6 @@ def forget_shown(lock: Path, changes: Iterable[Change]) -> None:
 
 def _key(change: Change) -> str:
     return f"{change.source}\n{change.name}"
-
-
-def _state(change: Change) -> str:
-    return GONE if change.now is None else change.now.fingerprint
 
 
 def _place() -> Path:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 import os
 import time
 import weakref
@@ -91,6 +92,10 @@ class Watch:
         if self._problem is not None:
             raise self._problem.with_traceback(None)  # it is raised again and again, and would grow with each
         return self._pins
+
+    def look_again(self) -> None:
+        """Read the lock when it is asked for next: it was written just now."""
+        self._looked_at = -math.inf
 
     def _look(self) -> None:
         settings = self._settings()

@@ -14,6 +14,7 @@ from pegboard_mcp.client.transports._lines import LOGGED_BYTES, LOGGED_LINES, Lo
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from pegboard_mcp.client.journal import Journal
     from pegboard_mcp.definitions import ServerDefinition
 
 SHOWN_CHARS = 200
@@ -53,6 +54,8 @@ class Link:
         self._cause: LinkError | None = None
         self._leaving = False
         self.log = logging.getLogger(f"pegboard.mcp.server.{definition.name}")
+        self.journal: Journal | None = None
+        """Where lines are kept that are no messages."""
 
     def _log_count(self, level: int) -> None:
         """Say how many lines the budget left out."""
@@ -80,6 +83,8 @@ class Link:
         takes.
         """
         self.garbage += 1
+        if self.journal is not None:
+            self.journal.note(text, "unreadable")
         is_logged = self.log.isEnabledFor(logging.DEBUG) and self._budget.takes(len(text), trio.current_time())
         if self._first_garbage and not is_logged:
             return

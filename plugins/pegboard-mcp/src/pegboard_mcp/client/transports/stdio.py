@@ -446,6 +446,8 @@ class StdioLink(Link):
         if not line.strip():
             return
         self._tail.append(line)
+        if self.journal is not None:
+            self.journal.note(line)
         if self.log.isEnabledFor(logging.INFO) and self._budget.takes(len(line), trio.current_time()):
             self._log_count(logging.INFO)
             self.log.info("%s", self._shown(line))
