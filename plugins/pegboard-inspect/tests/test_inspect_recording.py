@@ -99,6 +99,21 @@ async def test_of_too_many_calls_the_newest_are_shown_and_all_are_counted(
     assert batch["skipped"] == 50
 
 
+async def test_of_too_many_calls_those_that_went_wrong_are_shown_first(
+    host_with: Any, woken: Woken, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recording, "MAX_SHOWN", 4)
+    host = await host_with()
+    host.add(echo)
+    heard = Recording(woken, lambda: 1000.0)
+    host.add_observer(heard)
+    for number in range(20):
+        await host.session().call("echo", {"text": str(number)} if number not in (3, 9) else {})
+    batch = heard.take()
+    assert [row["error"] or row["text"] for row in batch["calls"]] == ["INVALID_INPUT", "INVALID_INPUT", "18", "19"]
+    assert batch["skipped"] == 16
+
+
 async def test_a_call_that_takes_long_is_shown_before_it_ends(host_with: Any, woken: Woken) -> None:
     moment = 1000.0
     heard = Recording(woken, lambda: moment)

@@ -237,6 +237,19 @@ async def test_nobody_observes_before_somebody_looks_and_after(host_with: Any, m
         assert it.host.runtime.observers == it.host.runtime.begins == ()
 
 
+async def test_the_first_call_after_a_while_is_told_at_once(host_with: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from pegboard_inspect import app
+
+    monkeypatch.setattr(app, "BATCH_S", 3_600)
+    monkeypatch.setitem(sys.modules, "pegboard_audit", None)  # which would have something to tell before
+    async with inspected(host_with) as it, looking_on(await it.enter()) as stream:
+        await stream.batch()
+        await it.host.session("grace").call("add", {"a": 1, "b": 2})
+        with trio.fail_after(60):
+            while not (await stream.batch())["calls"]:
+                pass
+
+
 ELSEWHERE = """
 import sys
 from pegboard import CallContext, open_host_sync, tool

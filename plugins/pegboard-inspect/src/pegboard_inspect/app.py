@@ -47,7 +47,7 @@ log = logging.getLogger("pegboard.inspect")
 TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
 HTML = "text/html; charset=utf-8"
 BATCH_S = 0.08
-"""How often a page that looks at calls is told of them at most: an event is there within 100 ms."""
+"""How often a page that looks at calls is told of them at most: the first at once, and each within 100 ms."""
 ALIVE_S = 15.0
 """How often a stream that has nothing to tell says so: a client that is gone is found out."""
 MAX_CALLS = 64
@@ -139,7 +139,7 @@ class Inspector:
             if rest not in self._static:
                 raise RefusedError(404, "nothing is served here")
             body, kind = self._static[rest]
-            await request.answer(200, body, kind)
+            await request.answer_compressed(200, body, kind)
         elif request.path == "/enter":
             _require_own(request)
             await self._enter(request)
@@ -348,7 +348,7 @@ class Inspector:
         """Calls as they happen, as server-sent events; nobody observes or reads before and after."""
         if self._watchers >= MAX_WATCHERS:
             raise RefusedError(503, "too many pages look at calls")
-        woken = trio.Event()
+        woken, told = trio.Event(), trio.current_time() - BATCH_S
 
         def wake() -> None:
             woken.set()
@@ -361,11 +361,12 @@ class Inspector:
                 await elsewhere.listen(file, since, recording.hear_elsewhere, recording.say_of_audit)
 
         async def batches() -> list[dict[str, Any]]:
-            nonlocal woken
+            nonlocal woken, told
             with trio.move_on_after(1.0):  # counts of the last minute change by themselves
                 await woken.wait()
-            await trio.sleep(BATCH_S)
-            woken = trio.Event()
+            await trio.sleep_until(told + BATCH_S)
+            if woken.is_set():
+                woken, told = trio.Event(), trio.current_time()
             return [recording.take()]
 
         self._watchers += 1

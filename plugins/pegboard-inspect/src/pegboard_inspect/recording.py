@@ -31,8 +31,9 @@ MAX_HELD = 20_000
 """Outcomes between two batches; of more the oldest are counted alone."""
 MAX_OWN = 30_000
 """Own calls that are expected in the file of the audit; it has at most 25,000 still to write."""
-MAX_SHOWN = 100
-"""Calls of one batch that are shown in full: the newest."""
+MAX_SHOWN = 40
+"""Calls of one batch that are shown in full: what went wrong before what did not, the newest of each. A dozen batches a
+second are more than anybody reads, and of so many rows a browser is still quick."""
 MAX_RUNNING = 50
 """Calls under way that one batch shows."""
 LONG_S = 0.1
@@ -126,7 +127,7 @@ class Recording:
         missed, self._missed = self._missed, 0
         for one in ended:
             self._counts.add(one)
-        shown = ended[-MAX_SHOWN:]
+        shown = _sample(ended)
         running = [pair for pair in itertools.islice(self._running.items(), MAX_RUNNING) if now - pair[1][3] >= LONG_S]
         return {
             "now": now,
@@ -137,6 +138,14 @@ class Recording:
             "counts": self._counts.summary(now),
             "audit": self._audit,
         }
+
+
+def _sample(ended: list[Heard]) -> list[Heard]:
+    """Those that are shown, in their order."""
+    if len(ended) <= MAX_SHOWN:
+        return ended
+    order = sorted(range(len(ended)), key=lambda place: (ended[place].status == "error", place))
+    return [ended[place] for place in sorted(order[-MAX_SHOWN:])]
 
 
 def _key(one: Heard) -> tuple[float, float]:

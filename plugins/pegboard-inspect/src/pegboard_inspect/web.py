@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 MAX_BODY = JSON_BYTES
 """The longest request that is read, in bytes: a file in a form is in it, as base64."""
 
+MIN_COMPRESSED = 2_000
+"""Longer answers are compressed for browsers that say that they understand it, in bytes."""
+
 POLICY = "; ".join(
     (
         "default-src 'none'",
@@ -132,13 +135,19 @@ class Request:
     async def answer_json_bytes(
         self, body: bytes, status: int = 200, headers: Iterable[tuple[bytes, bytes]] = ()
     ) -> None:
-        """What is JSON already; where it is long it is compressed, since ten thousand tools are some megabytes."""
-        if len(body) > 10_000 and "gzip" in (self.header(b"accept-encoding") or ""):
+        """What is JSON already."""
+        await self.answer_compressed(status, body, "application/json", headers)
+
+    async def answer_compressed(
+        self, status: int, body: bytes, kind: str, headers: Iterable[tuple[bytes, bytes]] = ()
+    ) -> None:
+        """A whole answer, compressed where it is long: ten thousand tools are some megabytes."""
+        if len(body) > MIN_COMPRESSED and "gzip" in (self.header(b"accept-encoding") or ""):
             import gzip
 
             body = gzip.compress(body, 1)
             headers = [*headers, (b"content-encoding", b"gzip")]
-        await self.answer(status, body, "application/json", headers)
+        await self.answer(status, body, kind, headers)
 
 
 def as_json(value: Any) -> bytes:

@@ -1,11 +1,12 @@
 // Calls as they happen: one row each with its stages, those that a call made below it, and counts of the last minute.
 
 import { live } from "./api.js";
-import { bars, fill, h, text, tree } from "./dom.js";
+import { arrange, bars, fill, h, text, tree } from "./dom.js";
 import { ms } from "./results.js";
 
 const KEPT = 1000; // rows; older ones go
 const SHOWN = 200;
+const BUSY_MS = 250; // where there are more calls than anybody reads, the table is drawn no more often
 const STAGES = ["admit", "validate", "approve", "limit", "queue", "execute", "normalise", "filter"];
 
 // It goes on while other pages are shown, so that a call made there is here afterwards; the tab ends it.
@@ -24,7 +25,8 @@ function rest() {
   state.source = null;
 }
 
-function take(batch) {
+/** What happened since the last batch. */
+export function take(batch) {
   state.rows.unshift(...batch.calls.reverse());
   state.rows.length = Math.min(state.rows.length, KEPT);
   state.running = batch.running;
@@ -32,20 +34,25 @@ function take(batch) {
   state.counts = batch.counts;
   state.audit = batch.audit; // null: calls of other programs are not read
   state.skipped += batch.skipped;
-  later();
+  later(batch.skipped ? drawn + BUSY_MS - performance.now() : 0);
 }
 
 let waiting = false;
-function later() {
+let drawn = -BUSY_MS;
+function later(wait = 0) {
   if (waiting || !state.draw) return;
   waiting = true;
-  requestAnimationFrame(() => {
+  const draw = () => requestAnimationFrame((now) => {
     waiting = false;
+    drawn = now;
     state.draw?.();
   });
+  if (wait > 0) setTimeout(draw, wait);
+  else draw();
 }
 
-const time = (seconds) => new Date(seconds * 1000).toLocaleTimeString("en-GB", { hour12: false }) + `.${String(Math.floor((seconds % 1) * 1000)).padStart(3, "0")}`;
+const clock = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" }); // to make one takes longer than all of a row
+const time = (seconds) => `${clock.format(seconds * 1000)}.${String(Math.floor((seconds % 1) * 1000)).padStart(3, "0")}`;
 
 export function waterfall(row, longest = 0) {
   const total = STAGES.reduce((all, stage) => all + (row.timings[stage] ?? 0), 0);
@@ -135,9 +142,9 @@ export async function show(root) {
     for (const row of rows) if (!above(row)) put(row, 0, totalOf(row));
     for (const row of rows) put(row, 0, totalOf(row)); // those that stand above each other
     const running = state.running.filter((row) => fits({ ...row, status: state.filters.status })).map((row) => h("li", { class: "call under-way" }, h("span", { class: "when" }, time(row.started_at)), text(row.tool ?? "?", "span", { class: "tool" }), h("span", { class: "outcome" }, "running"), text(row.user_id ?? "nobody", "span", { class: "quiet user" })));
-    if (!running.length && !flat.length) fill(body, h("li", { class: "empty" }, state.rows.length ? "No call matches." : state.paused ? "Nothing is recorded while this is paused." : state.audit ? "No call yet. Whatever calls a tool, in this program or in another one of yours, is shown here at once." : "No call yet. Whatever calls a tool of this program is shown here at once."));
-    else if (body.firstElementChild?.classList.contains("empty") || !same(body, [...running, ...flat])) fill(body, running, flat);
-    for (const row of made.keys()) if (!state.rows.includes(row)) made.delete(row);
+    if (!running.length && !flat.length) arrange(body, [ h("li", { class: "empty" }, state.rows.length ? "No call matches." : state.paused ? "Nothing is recorded while this is paused." : state.audit ? "No call yet. Whatever calls a tool, in this program or in another one of yours, is shown here at once." : "No call yet. Whatever calls a tool of this program is shown here at once.")]);
+    else arrange(body, [...running, ...flat]);
+    for (const row of made.keys()) if (!placed.has(row)) made.delete(row);
     const missed = state.skipped ? ` · ${state.skipped.toLocaleString("en")} more were too many to show, and are in the counts` : "";
     const others = state.audit?.problem ? ` · calls of other programs cannot be read: ${state.audit.problem}` : "";
     from.hidden = !state.audit;
@@ -146,7 +153,6 @@ export async function show(root) {
     const counts = state.counts;
     fill(head, counts && [fact("Calls in the last minute", counts.calls.toLocaleString("en"), bars(counts.per_second, counts.errors_per_second, `${counts.calls} calls in the last minute, ${counts.errors} of them errors`)), fact("Errors", counts.errors.toLocaleString("en")), fact("Half are done in", ms(counts.p50_ms)), fact("95 of 100 in", ms(counts.p95_ms)), counts.slowest.length ? fact("Slowest on the average", h("ol", { class: "slowest" }, counts.slowest.slice(0, 3).map((one) => h("li", {}, text(one.tool), " ", h("span", { class: "quiet" }, ms(one.mean_ms)))))) : null]);
   }
-  const same = (element, list) => element.childElementCount === list.length && list.every((one, index) => element.children[index] === one);
   const fact = (label, value, more) => h("div", { class: "fact" }, h("span", { class: "quiet" }, label), h("b", {}, value), more);
 
   fill(root, h("h1", {}, "Calls"), head, h("div", { class: "bar" }, filter("tool", "Tool"), filter("user", "User"), outcome, from, pause, clear), note, body);

@@ -21,6 +21,17 @@ export function fill(element, ...children) {
   return element;
 }
 
+/** Let an element hold just these, in this order; what stays there is not touched, so that it keeps the focus. */
+export function arrange(element, list) {
+  const wanted = new Set(list);
+  for (const child of [...element.childNodes]) if (!wanted.has(child)) child.remove();
+  let at = element.firstChild;
+  for (const one of list) {
+    if (one === at) at = at.nextSibling;
+    else element.insertBefore(one, at);
+  }
+}
+
 /** A text of a third party, in its own direction. */
 export const text = (value, tag = "span", attributes = {}) => h(tag, { dir: "auto", ...attributes }, String(value ?? ""));
 

@@ -9,7 +9,8 @@ const kept = { words: "", category: "", tag: "", source: "", state: "", marked: 
 /** The rows that hold every word, the best match first; a word in the name counts more than one elsewhere. */
 export function found(rows, words, filters) {
   const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
-  const fits = rows.filter((row) => Object.entries(filters).every(([key, value]) => !value || (key === "tag" ? row.tags.includes(value) : row[key] === value)));
+  const chosen = Object.entries(filters).filter(([, value]) => value);
+  const fits = chosen.length ? rows.filter((row) => chosen.every(([key, value]) => (key === "tag" ? row.tags.includes(value) : row[key] === value))) : rows;
   if (!wanted.length) return fits;
   const scored = [];
   for (const row of fits) {
