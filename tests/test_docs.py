@@ -401,6 +401,7 @@ def options_that_are_missing(text: str, path: str, command: click.Command) -> li
     shown = [
         parameter.opts[0] if isinstance(parameter, click.Option) else parameter.make_metavar(click.Context(command))
         for parameter in command.params
+        if not getattr(parameter, "hidden", False)  # for the program's own processes, not for people
     ]
     return [f"pegboard {path}: {one}" for one in shown if one.strip("[].") not in text]
 

@@ -175,6 +175,10 @@ JUDGED: Mapping[str, Mapping[str, str]] = {
         "max_sessions": RAISE,
         "session_idle_s": RAISE,
         "stop_timeout_s": RAISE,
+        "replace_timeout_s": RAISE,
+        "state_key": ALWAYS,
+        "instance": ALWAYS,
+        "instances": ALWAYS,
     },
     "plugins.memory": {"url": ALWAYS, "max_memories": RAISE, "semantic": PREFERENCE, "model": ALWAYS},
     "plugins.openai": {

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlsplit
 
 from pegboard import ConfigError, Fault
 from pegboard_mcp.definitions import KEYS
@@ -21,7 +22,12 @@ if TYPE_CHECKING:
 
 def find_faults(raw: Mapping[str, Any]) -> list[Fault]:
     """What is wrong with `[plugins.mcp]` beyond the types of its fields; paths from that table on."""
-    return [*_all(raw).faults, *_faults_of_tokens(raw.get("tokens")), *_faults_of_oauth(raw.get("oauth"))]
+    return [
+        *_all(raw).faults,
+        *_faults_of_tokens(raw.get("tokens")),
+        *_faults_of_oauth(raw.get("oauth")),
+        *_faults_of_instances(raw),
+    ]
 
 
 def find_files(raw: Mapping[str, Any]) -> Iterator[tuple[Path_, Path]]:
@@ -146,6 +152,27 @@ def _faults_of_tokens(tokens: Any) -> Iterator[Fault]:
             yield Fault(path, "who the token's user is", "an empty text", 'as in TOKEN = "ada"')
         elif isinstance(user, Mapping) and isinstance(user.get("user_id"), str) and not user["user_id"].strip():
             yield Fault((*path, "user_id"), "who the token's user is", "an empty text", 'as in user_id = "ada"')
+
+
+LEAST_KEY = 16
+"""The shortest key, in characters: what clients are given can be tried against keys for as long as somebody likes."""
+
+
+def _faults_of_instances(raw: Mapping[str, Any]) -> Iterator[Fault]:
+    key, own, others = raw.get("state_key"), raw.get("instance"), raw.get("instances")
+    if isinstance(key, str) and len(key.strip()) < LEAST_KEY:
+        yield Fault(("state_key",), f"a secret of {LEAST_KEY} characters or more", "another text", "take a random one")
+    if isinstance(own, str) and not own.strip():
+        yield Fault(("instance",), "a name", "an empty text", 'as in instance = "a"')
+    for name, url in others.items() if isinstance(others, Mapping) else ():
+        if isinstance(url, str) and (not is_http_url(url) or urlsplit(url).path.strip("/") or urlsplit(url).query):
+            yield Fault(
+                ("instances", name), "a URL without a path", "another text", f'as in {name} = "http://10.0.0.2:8000"'
+            )
+    if others and key is None:
+        yield Fault(("state_key",), "the key that the instances share", "nothing", "say it in all of them")
+    if others and own is None:
+        yield Fault(("instance",), "what this instance is called", "nothing", "say which of `instances` this one is")
 
 
 def _faults_of_oauth(oauth: Any) -> Iterator[Fault]:

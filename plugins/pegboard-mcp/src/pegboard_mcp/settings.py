@@ -94,6 +94,18 @@ class McpSettings:
         help="how long calls in flight may go on when serving ends, in seconds",
     )
 
+    replace_timeout_s: float = setting(
+        600.0,
+        stricter="lower",
+        validator=_not_negative,
+        help="how long a process that is replaced may go on with its calls, questions and sessions, in seconds",
+    )
+    state_key: str | None = setting(None, secret=True, widens=True, help="what all instances behind a balancer share")
+    instance: str | None = setting(None, widens=True, help="what this instance is called in the `instances` of others")
+    instances: Mapping[str, str] = setting(
+        factory=dict, widens=True, help="addresses of the instances by name, for requests that are forwarded"
+    )
+
     @classmethod
     def find_faults(cls, raw: Mapping[str, Any]) -> Iterable[Fault]:
         """Everything that is wrong with these settings and that no field can say alone; paths from this table on.

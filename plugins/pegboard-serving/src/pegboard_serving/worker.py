@@ -22,7 +22,6 @@ It imports hypercorn and trio: import it where a server begins to serve.
 from __future__ import annotations
 
 import contextlib
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import h11
@@ -305,6 +304,15 @@ class Worker:
         self.connections: set[Connection] = set()
         self._places = Places(_most_connections(), own_too=True)
         self._left = trio.Event()
+        self._accepting = trio.CancelScope()
+
+    def stop_accepting(self) -> None:
+        """Take no new connection, and have each that stands end with its next answer, which says so to its client.
+
+        Nothing is refused by that: who shares the socket takes the new ones.
+        """
+        self._accepting.cancel()
+        self.config.keep_alive_max_requests = 0
 
     def left(self, connection: Connection) -> None:
         """A connection is gone."""
@@ -320,7 +328,7 @@ class Worker:
         listener = trio.SocketListener(trio.socket.from_stdlib_socket(bound))
         async with trio.open_nursery() as serving:
             async with trio.open_nursery() as accepting:
-                accepting.start_soon(partial(trio.serve_listeners, self._handle, [listener], handler_nursery=serving))
+                accepting.start_soon(self._accept, listener, serving)
                 task_status.started()
                 await closing.wait()
                 accepting.cancel_scope.cancel()
@@ -328,6 +336,10 @@ class Worker:
             for connection in tuple(self.connections):
                 connection.leave()
             serving.start_soon(self._cut_off, serving.cancel_scope)
+
+    async def _accept(self, listener: trio.SocketListener, serving: trio.Nursery) -> None:
+        with self._accepting:
+            await trio.serve_listeners(self._handle, [listener], handler_nursery=serving)
 
     async def _handle(self, stream: trio.SocketStream) -> None:
         connection = Connection(self, stream)

@@ -81,7 +81,7 @@ def entry_for(program: str, run: ProgramRun, user: str | None) -> dict[str, Any]
     return {
         **entry,
         "command": command,
-        "args": [*first, *_options_of(run), "serve", *(["--user", user] if user else [])],
+        "args": [*first, *options_of(run), "serve", *(["--user", user] if user else [])],
     }
 
 
@@ -101,7 +101,8 @@ def running_program() -> list[str]:
     return [sys.executable, "-m", "pegboard"]
 
 
-def _options_of(run: ProgramRun) -> list[str]:
+def options_of(run: ProgramRun) -> list[str]:
+    """The options of a run that stand before its command; relative paths are made whole."""
     text: list[str] = []
     config = run.config or os.environ.get("PEGBOARD_CONFIG") or None
     for option, value in (("--config", _whole(config)), ("--mcp-config", _whole(run.mcp_config))):

@@ -16,11 +16,13 @@ import click
 if TYPE_CHECKING:
     from typing import Literal
 
-    from pegboard import Host
+    from pegboard import Board, Host
     from pegboard.cli import ProgramRun
     from pegboard_mcp.settings import McpSettings
 
     Transport = Literal["http", "sse", "websocket"]
+
+MAX_PROCESSES = 256
 
 
 @click.command()
@@ -34,13 +36,29 @@ if TYPE_CHECKING:
 @click.option("--host", "bind", default="127.0.0.1", show_default=True, help="Where to listen; not for stdio.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 takes a free one.")
 @click.option("--user", "user_id", metavar="ID", help="Who calls; else `user_id` of the configuration.")
+@click.option(
+    "--processes",
+    type=click.IntRange(1, MAX_PROCESSES),
+    help="So many processes serve on one port, and SIGHUP replaces them; not for stdio.",
+)
+@click.option("--handed-over", type=click.IntRange(0), hidden=True)
 @click.pass_obj
-def serve(run: ProgramRun, transport: str, bind: str, port: int, user_id: str | None) -> None:
+def serve(
+    run: ProgramRun,
+    transport: str,
+    bind: str,
+    port: int,
+    user_id: str | None,
+    processes: int | None,
+    handed_over: int | None,
+) -> None:
     """Serve the board to MCP clients."""
     from pegboard import ConfigError
     from pegboard.cli import answer_descriptor
     from pegboard_mcp.settings import McpSettings
 
+    if processes is not None:
+        _require_processes(transport)
     if transport == "stdio" and importlib.util.find_spec("fcntl") is None:
         # What is waited for on a descriptor is asked of the system, and Windows knows that of sockets alone.
         raise ConfigError("stdio is served on POSIX systems alone, not on Windows", hint="take another --transport")
@@ -49,13 +67,16 @@ def serve(run: ProgramRun, transport: str, bind: str, port: int, user_id: str | 
         (one.settings for one in run.load_board().plugins if isinstance(one.settings, McpSettings)), McpSettings()
     )
 
+    if processes is not None:
+        _serve_processes(run, transport, bind, port, user_id, processes, settings)  # type: ignore[arg-type]
+        return
     write_fd = answer_descriptor()
 
     async def main(host: Host) -> None:
         if transport == "stdio":
             await _serve_stdio(host, write_fd, user_id, settings)
         else:
-            await _serve_http(host, transport, bind, port, user_id, settings)  # type: ignore[arg-type]
+            await _serve_http(host, transport, bind, port, user_id, settings, handed_over)  # type: ignore[arg-type]
 
     # What tools print is for people: a command of a plugin is lent stdout, and here it is the wire.
     with contextlib.redirect_stdout(sys.stderr):
@@ -86,14 +107,80 @@ async def _serve_stdio(host: Host, write_fd: int | None, user_id: str | None, se
 
 
 async def _serve_http(
-    host: Host, transport: Transport, bind: str, port: int, user_id: str | None, settings: McpSettings
+    host: Host,
+    transport: Transport,
+    bind: str,
+    port: int,
+    user_id: str | None,
+    settings: McpSettings,
+    descriptor: int | None = None,
 ) -> None:
+    """Serve until a signal says to end; `descriptor`: where another process of the program hands over its socket."""
     from pegboard_mcp.server.http import serve_http
     from pegboard_serving import serve_until_signal
 
     serve = partial(serve_http, host, transport=transport, bind=bind, port=port, user_id=user_id, settings=settings)
-    seen = (
-        host.board.visible_tools().offered.tools
-    )  # of the configuration's own profile; that of a token may be another
-    tools = "1 tool" if len(seen) == 1 else f"{len(seen)} tools"
+    if descriptor is not None:
+        from pegboard_mcp.server.processes import handed_over
+
+        async with handed_over(descriptor) as (shared, tell):
+            await serve_until_signal(partial(serve, shared=shared), tell)
+        return
+    tools = _count_of(host.board)
     await serve_until_signal(serve, lambda url: click.echo(f"serving {tools} at {url} (Ctrl-C ends it)", err=True))
+
+
+def _count_of(board: Board) -> str:
+    """How many tools the configuration's own profile sees; that of a token may be another."""
+    seen = board.visible_tools().offered.tools
+    return "1 tool" if len(seen) == 1 else f"{len(seen)} tools"
+
+
+# -- several processes
+
+
+def _require_processes(transport: str) -> None:
+    from pegboard import ConfigError
+
+    if transport == "stdio":
+        raise ConfigError("--processes is not for stdio, which has one client", hint="say --transport http")
+    if importlib.util.find_spec("fcntl") is None:
+        raise ConfigError("--processes is for POSIX systems alone, not for Windows", hint="leave it out")
+
+
+def _serve_processes(
+    run: ProgramRun,
+    transport: Transport,
+    bind: str,
+    port: int,
+    user_id: str | None,
+    count: int,
+    settings: McpSettings,
+) -> None:
+    """Look after the processes that serve, until a signal says to end."""
+    import trio
+
+    from pegboard_mcp.commands.connect import options_of, running_program
+    from pegboard_mcp.server.http import require_caller, url_of
+    from pegboard_mcp.server.processes import Processes
+    from pegboard_serving import bound_socket
+
+    require_caller(bind, settings)
+    board = run.load_board()
+    if board.limit_stores.choose()[0] == "memory":
+        tell('warning: limits are counted in each process alone; `limit_store = "sqlite"` counts in all of them')
+    with bound_socket(bind, port) as bound:
+        address = bound.getsockname()
+        command = [*running_program(), *options_of(run), *(["--debug"] if run.debug else []), "serve"]
+        command += ["--transport", transport, "--host", bind, "--port", str(address[1])]
+        command += ["--user", user_id] if user_id is not None else []
+        parent = Processes(command, count, bound, settings.stop_timeout_s, tell)
+
+        where = f"{_count_of(board)} at {url_of(transport, address)}"
+        ready = f"serving {where} in {count} processes (Ctrl-C ends it, SIGHUP replaces them)"
+        trio.run(parent.run, lambda: tell(ready))
+
+
+def tell(text: str) -> None:
+    """Say something to the person who runs it."""
+    click.echo(text, err=True)

@@ -56,6 +56,11 @@ class Flights:
         self.overdue: set[trio.CancelScope] = set()
         self._lasting: set[Callable[[], None]] = set()
 
+    @property
+    def lasting_count(self) -> int:
+        """How many streams wait for news."""
+        return len(self._lasting)
+
     def begin(self) -> None:
         """A call was read."""
         self.count += 1

@@ -50,7 +50,8 @@ from pegboard_mcp.client.source import servers_away
 from pegboard_mcp.dialect import definition_of, result_json, wire_name
 from pegboard_mcp.server import _sdk
 from pegboard_mcp.server.changes import Changes
-from pegboard_mcp.server.elicitation import Exchange, Suspended, current, request_key
+from pegboard_mcp.server.elicitation import Exchange, Suspended, current
+from pegboard_mcp.server.handles import Handles, bound_to
 from pegboard_mcp.server.logs import LogForwarder
 from pegboard_mcp.server.resources import ServedResources, page_of, prompt_json, resource_json, template_json
 from pegboard_mcp.server.sessions import MAX_SUBSCRIBED, Connected, Sessions
@@ -89,7 +90,7 @@ class Serving:
     def __init__(self, server: BoardServer, nursery: trio.Nursery) -> None:
         self.nursery = nursery
         self.sessions = Sessions(server.host, server.identify)
-        self.suspended = Suspended(server.host.board.config.core.approval_timeout_s + LATER_S)
+        self.suspended = Suspended(server.host.board.config.core.approval_timeout_s + LATER_S, server.handles)
         self.changes = Changes(self.sessions)
         self.logs = LogForwarder(nursery, self.sessions)
 
@@ -127,6 +128,7 @@ class BoardServer(Server[Any]):
         host: whose board it is.
         identify: who makes a request.
         resources: prompts and resources.
+        handles: seals what clients carry from one request to the next.
         servings: what lives while it is driven, one for each entered lifespan.
     """
 
@@ -150,6 +152,7 @@ class BoardServer(Server[Any]):
         self.host = host
         self.identify = identify
         self.resources = ServedResources(host)
+        self.handles = Handles()
         self.servings: set[Serving] = set()
         self._definitions: dict[str, tuple[Tool, dict[str, Any]]] = {}
         self._aliases: tuple[Any, Mapping[str, str]] = (None, {})
@@ -306,7 +309,7 @@ class BoardServer(Server[Any]):
             return answer
 
         try:
-            return await self._answer(exchange, work, params, "tools/call", name, arguments)
+            return await self._answer(exchange, work, params)
         except ToolError as error:
             raise protocol_error(error) from None
 
@@ -328,14 +331,13 @@ class BoardServer(Server[Any]):
         exchange: Exchange,
         work: Callable[[], Awaitable[dict[str, Any]]],
         params: Mapping[str, Any],
-        *request: Any,
     ) -> dict[str, Any]:
         """Do the work of a request, or take it up again where the client comes back with answers."""
         ctx = exchange.ctx
         if exchange.is_modern:
             state, responses = params.get("requestState"), params.get("inputResponses")
             if state is not None or responses is not None or _can_ask(exchange):
-                return await self._answer_in_rounds(exchange, work, state, responses, request_key(*request))
+                return await self._answer_in_rounds(exchange, work, state, responses)
             if exchange.least_level is not None:
                 ctx.lifespan_context.logs.listen_to(exchange.least_level)
         token = current.set(exchange)
@@ -353,21 +355,22 @@ class BoardServer(Server[Any]):
         return answer
 
     async def _answer_in_rounds(
-        self, exchange: Exchange, work: Callable[[], Awaitable[dict[str, Any]]], state: Any, responses: Any, key: str
+        self, exchange: Exchange, work: Callable[[], Awaitable[dict[str, Any]]], state: Any, responses: Any
     ) -> dict[str, Any]:
         ctx, connected = exchange.ctx, exchange.connected
+        request = bound_to(connected.caller, ctx.method, ctx.params or {})
         serving: Serving = ctx.lifespan_context
         if exchange.least_level is not None:
             serving.logs.listen_to(exchange.least_level)
         if not isinstance(responses, (dict, type(None))):
             raise _invalid("inputResponses: expected an object of answers")
         if state is not None:
-            exchange = serving.suspended.take(state, connected, key)
+            key, exchange = serving.suspended.take(state, connected, request)
             exchange.resume(ctx)
             try:
                 exchange.give(responses or {})
             except MCPError:
-                serving.suspended.put_back(state, exchange, key)
+                serving.suspended.put_back(key, exchange, request)
                 raise
         else:
             exchange.give(responses or {})
@@ -385,7 +388,7 @@ class BoardServer(Server[Any]):
             await exchange.flush_logs()
         if "inputRequests" in answer:
             try:
-                new_state = serving.suspended.keep(exchange, key)
+                new_state = serving.suspended.keep(exchange, request)
             except ToolError as error:
                 raise protocol_error(error) from None
             return {"resultType": "input_required", "requestState": new_state, **answer}
@@ -394,13 +397,13 @@ class BoardServer(Server[Any]):
         return answer
 
     async def _answered(
-        self, ctx: Ctx, what: str, work: Callable[[Session], Awaitable[dict[str, Any]]], *request: Any
+        self, ctx: Ctx, what: str, work: Callable[[Session], Awaitable[dict[str, Any]]]
     ) -> dict[str, Any]:
         """The same for requests that are not valid calls: what goes wrong is an error of the protocol."""
         connected = _connected(ctx)
         exchange = Exchange(ctx, connected, what)
         try:
-            return await self._answer(exchange, lambda: work(connected.session), ctx.params or {}, ctx.method, *request)
+            return await self._answer(exchange, lambda: work(connected.session), ctx.params or {})
         except ToolError as error:
             if exchange.refused is not None:
                 raise exchange.refused from None
@@ -427,13 +430,11 @@ class BoardServer(Server[Any]):
 
     async def _get_prompt(self, ctx: Ctx, params: GetPromptRequestParams) -> dict[str, Any]:
         name, arguments = params.name, params.arguments or {}
-        return await self._answered(
-            ctx, name, lambda session: self.resources.get_prompt(session, name, arguments), name, arguments
-        )
+        return await self._answered(ctx, name, lambda session: self.resources.get_prompt(session, name, arguments))
 
     async def _read_resource(self, ctx: Ctx, params: ReadResourceRequestParams) -> dict[str, Any]:
         uri = str(params.uri)
-        return await self._answered(ctx, uri, lambda session: self.resources.read(session, uri), uri)
+        return await self._answered(ctx, uri, lambda session: self.resources.read(session, uri))
 
     async def _complete(self, ctx: Ctx, params: CompleteRequestParams) -> dict[str, Any]:
         return await self._answered(ctx, "", lambda session: self.resources.complete(session, params))

@@ -3,8 +3,8 @@
 In the handshake era a question is a request of the server's, sent beside the one it belongs to. From 2026-07-28 on a
 server may not send any: the request is answered with `input_required`, and the client sends it again with the answers.
 Nothing runs twice for that. The work runs in a task of its own, which goes on waiting (*suspended*) under a state that
-nobody can guess, and the repeated request takes it up again. A state is good for one round, for the same caller, and
-for the same request; one that is not taken up in time ends its work.
+is sealed (`server.handles`), and the repeated request takes it up again. A state is good for one round, for the same
+caller, and for the same request; one that is not taken up in time ends its work.
 
 Answers that come before they are asked for are kept for the question of their key, as a client sends them that repeats
 a request without its state.
@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
-import json
 import secrets
 from collections import deque
 from typing import TYPE_CHECKING, Any, Protocol
@@ -35,6 +34,8 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import RootModel, TypeAdapter, ValidationError
 
 from pegboard import ErrorCode, ToolError
+from pegboard_mcp.server._flights import REFUSED
+from pegboard_mcp.server.handles import ELSEWHERE, STATE, elsewhere_data
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
 
     from pegboard import Session
+    from pegboard_mcp.server.handles import Handles
+    from pegboard_serving import Caller
 
 MAX_SUSPENDED = 1_000
 """Requests of one server that wait for answers at once."""
@@ -85,6 +88,7 @@ class Asker(Protocol):
     """What an exchange knows of the session that it belongs to: see `pegboard_mcp.server.sessions.Connected`."""
 
     session: Session
+    caller: Caller
     level: str
     exchanges: set[Exchange]
 
@@ -353,10 +357,16 @@ class Exchange:
 
 
 class Suspended:
-    """Requests that wait for their clients to come back with answers, each under a state that is good for one round."""
+    """Requests that wait for their clients to come back with answers, each under a state that is good for one round.
 
-    def __init__(self, limit_s: float) -> None:
+    Args:
+        limit_s: how long each waits.
+        handles: seals the states.
+    """
+
+    def __init__(self, limit_s: float, handles: Handles) -> None:
         self._limit_s = limit_s
+        self._handles = handles
         self._waiting: dict[str, tuple[Exchange, str]] = {}
 
     def __len__(self) -> int:
@@ -373,42 +383,40 @@ class Suspended:
         if len(self._waiting) >= MAX_SUSPENDED or own >= MAX_SUSPENDED_OF_ONE:
             exchange.cancel()
             raise ToolError(ErrorCode.RATE_LIMITED, "too many requests wait for answers of their clients")
-        state = secrets.token_urlsafe(32)
-        self._waiting[state] = (exchange, request)
+        key = secrets.token_urlsafe(16)
+        self._waiting[key] = (exchange, request)
         exchange.hold_until(trio.current_time() + self._limit_s)
-        return state
+        return self._handles.give(STATE, key, bound_to=request, for_s=self._limit_s + CLAIM_S)
 
-    def take(self, state: Any, connected: Asker, request: str) -> Exchange:
-        """The request that waits under a state.
+    def take(self, state: Any, connected: Asker, request: str) -> tuple[str, Exchange]:
+        """The request that waits under a state, and its key here.
 
         Raises:
-            MCPError: -32602: there is none, or it is another's, or another request.
+            MCPError: -32602: there is none, or it is another's, or another request; -32005: another instance has it.
         """
         self._sweep()
-        found = self._waiting.get(state) if isinstance(state, str) else None
-        if found is None or found[0].connected is not connected or found[1] != request:
+        sealed = self._handles.read(STATE, state, bound_to=request)
+        if sealed is not None and sealed.name != self._handles.own:
+            raise MCPError(REFUSED, ELSEWHERE, elsewhere_data())
+        found = None if sealed is None else self._waiting.get(sealed.id)
+        if sealed is None or found is None or found[0].connected is not connected:
             raise MCPError(INVALID_PARAMS, "Invalid or expired requestState", {"code": ErrorCode.INVALID_INPUT.value})
-        del self._waiting[state]
+        del self._waiting[sealed.id]
         found[0].hold_until(float("inf"))
-        return found[0]
+        return sealed.id, found[0]
 
-    def put_back(self, state: str, exchange: Exchange, request: str) -> None:
+    def put_back(self, key: str, exchange: Exchange, request: str) -> None:
         """Answers were of no use: the state stays good."""
-        self._waiting[state] = (exchange, request)
+        self._waiting[key] = (exchange, request)
         exchange.hold_until(trio.current_time() + self._limit_s)
 
     def _sweep(self) -> None:
         """Forget work that ended and was not asked for in time."""
         now = trio.current_time()
-        for state, (exchange, _) in tuple(self._waiting.items()):
+        for key, (exchange, _) in tuple(self._waiting.items()):
             scope = exchange._scope
             if exchange._outcome is not None and scope is not None and scope.deadline + CLAIM_S < now:
-                del self._waiting[state]
-
-
-def request_key(*parts: Any) -> str:
-    """What must be the same in a repeated request."""
-    return json.dumps(parts, sort_keys=True, separators=(",", ":"), default=str)
+                del self._waiting[key]
 
 
 def _checked(request: Mapping[str, Any]) -> dict[str, Any]:

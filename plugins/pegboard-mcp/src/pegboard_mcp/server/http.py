@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import trio
@@ -22,7 +23,7 @@ from pegboard_serving.bodies import SKIPPED
 from pegboard_serving.sharing import Places, most_of_one
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
     from typing import Literal
 
     from hypercorn.config import Config
@@ -31,12 +32,17 @@ if TYPE_CHECKING:
 
     from pegboard import Host
     from pegboard_mcp.server._answers import Endpoint
+    from pegboard_mcp.server.instances import Instances
+    from pegboard_mcp.server.processes import SharedPort
     from pegboard_mcp.settings import McpSettings
 
 log = logging.getLogger("pegboard.mcp.serve")
 
 HURRY_S = 0.4
 """How long all may take once the end is asked for a second time: after a Ctrl-C the program has a second to live."""
+
+LOOK_S = 0.1
+"""How often a process that is replaced looks whether it is done, in seconds."""
 
 PATHS = {"http": "/mcp", "sse": "/sse", "websocket": "/ws"}
 
@@ -49,6 +55,7 @@ class HttpApp:
         gatekeeper: decides who calls.
         settings: bounds, hosts and origins.
         bind: the address that it is bound to.
+        instances: those that it serves together with; None: it is alone.
     """
 
     def __init__(
@@ -58,7 +65,9 @@ class HttpApp:
         gatekeeper: Gatekeeper,
         settings: McpSettings,
         bind: str,
+        instances: Instances | None = None,
     ) -> None:
+        self._instances = instances
         self.flights = Flights()
         self.closing = trio.Event()
         self._transport = transport
@@ -67,6 +76,13 @@ class HttpApp:
         self._check = HostCheck(bind, allowed_hosts=settings.allowed_hosts, allowed_origins=settings.allowed_origins)
         self._endpoints: dict[str, Endpoint] = {}
         self._open: dict[str, Endpoint] = {}
+        self._held: list[Callable[[], int]] = []
+
+    async def wait_empty(self, limit_s: float) -> None:
+        """Wait until nothing is left that only this process has: calls, questions, sessions, streams."""
+        with trio.move_on_after(limit_s):
+            while self.flights.count or self.flights.lasting_count or sum(count() for count in self._held):
+                await trio.sleep(LOOK_S)
 
     @contextlib.asynccontextmanager
     async def open(self, server: Server[Any]) -> AsyncIterator[None]:
@@ -75,6 +91,7 @@ class HttpApp:
         end_listening = getattr(server, "end_listening", None)
         if end_listening is not None:
             self.flights.on_last.append(end_listening)
+            self._held.append(lambda: sum(len(one.suspended) for one in server.servings))  # type: ignore[attr-defined, misc]
         for route in self._gatekeeper.routes():
             self._open[route.path] = route.app
         places = Places(settings.max_sessions, most_of_one(settings.max_sessions, is_shared=self._gatekeeper.is_shared))
@@ -82,12 +99,17 @@ class HttpApp:
             if self._transport == "http":
                 from pegboard_mcp.server.streamable import Streamable
 
-                streamable = await stack.enter_async_context(Streamable.open(server, self.flights, settings, places))
+                streamable = await stack.enter_async_context(
+                    Streamable.open(server, self.flights, settings, places, self._instances)
+                )
+                self._held.append(streamable.session_count)
                 self._endpoints["http:/mcp"] = self._endpoints["http:/"] = streamable
             elif self._transport == "sse":
                 from pegboard_mcp.server.sse import SseEndpoints
 
-                sse = await stack.enter_async_context(SseEndpoints.open(server, self.flights, settings, places))
+                sse = await stack.enter_async_context(
+                    SseEndpoints.open(server, self.flights, settings, places, self._instances)
+                )
                 self._endpoints |= {"http:/sse": sse.listen, "http:/messages": sse.post}
             else:
                 from pegboard_mcp.server.websocket import WebSockets
@@ -135,6 +157,7 @@ async def serve_http(
     user_id: str | None,
     settings: McpSettings,
     hurry: trio.Event | None = None,
+    shared: SharedPort | None = None,
     task_status: trio.TaskStatus[str] = trio.TASK_STATUS_IGNORED,
 ) -> None:
     """Serve the board until it is cancelled; then refuse new calls, and finish those in flight.
@@ -147,6 +170,7 @@ async def serve_http(
         user_id: whose calls they are where no credential is needed.
         settings: tokens, OAuth, bounds.
         hurry: set while serving ends, it cuts off the calls that are still in flight.
+        shared: what the processes of one program share; None: it is the only one.
         task_status: told the URL as soon as it is served.
 
     Raises:
@@ -165,6 +189,7 @@ async def serve_http(
         user_id=user_id,
         settings=settings,
         hurry=hurry,
+        shared=shared,
         task_status=task_status,
     )
 
@@ -178,39 +203,77 @@ async def serve_server(
     user_id: str | None,
     settings: McpSettings,
     hurry: trio.Event | None = None,
+    shared: SharedPort | None = None,
     task_status: trio.TaskStatus[str] = trio.TASK_STATUS_IGNORED,
 ) -> None:
     """The same for any server of the SDK."""
     from pegboard_serving.worker import Worker
 
+    require_caller(bind, settings)
+    instances = _instances_of(server, settings, shared)
+    gatekeeper = Gatekeeper(settings, user_id)
+    http_app = HttpApp(transport=transport, gatekeeper=gatekeeper, settings=settings, bind=bind, instances=instances)
+    bound = bound_socket(bind, port) if shared is None else shared.bound
+    address = bound.getsockname()
+    path = PATHS[transport] if transport == "websocket" else None
+    make_worker = partial(Worker, http_app, log=logging.getLogger("pegboard.mcp.http"), websocket_path=path)
+    worker = make_worker(_config(settings))
+    shield = trio.CancelScope(shield=True)
+
+    async def run(task_status: trio.TaskStatus[Any]) -> None:
+        with shield:
+            async with http_app.open(server), contextlib.AsyncExitStack() as stack:
+                if instances is not None:
+                    serve_others = partial(make_worker(_config(settings)).serve, closing=http_app.closing)
+                    await stack.enter_async_context(instances.open(serve_others))
+                await worker.serve(bound, http_app.closing, task_status)
+
+    async with trio.open_nursery() as nursery:
+        await nursery.start(run)
+        task_status.started(url_of(transport, address))
+        try:
+            if shared is None:
+                await trio.sleep_forever()
+            else:
+                await shared.replaced.wait()
+                worker.stop_accepting()
+                await http_app.wait_empty(settings.replace_timeout_s)
+        finally:
+            with trio.CancelScope(shield=True):
+                await _end(http_app, shield, settings.stop_timeout_s, trio.Event() if hurry is None else hurry)
+
+
+def require_caller(bind: str, settings: McpSettings) -> None:
+    """Require that other machines do not reach the board without a credential.
+
+    Raises:
+        ConfigError: they would.
+    """
     require_credential(
         bind,
         asks_for_credential=bool(settings.tokens) or settings.oauth is not None,
         hint="map tokens to users in [plugins.mcp.tokens], set [plugins.mcp.oauth]",
     )
-    gatekeeper = Gatekeeper(settings, user_id)
-    http_app = HttpApp(transport=transport, gatekeeper=gatekeeper, settings=settings, bind=bind)
-    bound = bound_socket(bind, port)
-    address = bound.getsockname()
-    path = PATHS[transport] if transport == "websocket" else None
-    worker = Worker(http_app, _config(settings), log=logging.getLogger("pegboard.mcp.http"), websocket_path=path)
-    shield = trio.CancelScope(shield=True)
 
-    async def run(task_status: trio.TaskStatus[Any]) -> None:
-        with shield:
-            async with http_app.open(server):
-                await worker.serve(bound, http_app.closing, task_status)
 
-    async with trio.open_nursery() as nursery:
-        await nursery.start(run)
-        shown = f"[{address[0]}]" if ":" in address[0] else address[0]
-        scheme = "ws" if transport == "websocket" else "http"
-        task_status.started(f"{scheme}://{shown}:{address[1]}{PATHS[transport]}")
-        try:
-            await trio.sleep_forever()
-        finally:
-            with trio.CancelScope(shield=True):
-                await _end(http_app, shield, settings.stop_timeout_s, trio.Event() if hurry is None else hurry)
+def _instances_of(server: Server[Any], settings: McpSettings, shared: SharedPort | None) -> Instances | None:
+    """Those that a server serves together with; what it gives out to clients is sealed for all of them then."""
+    if shared is None and settings.state_key is None:
+        return None
+    from pegboard_mcp.server.app import BoardServer
+    from pegboard_mcp.server.instances import Instances
+
+    instances = Instances(settings, shared)
+    if isinstance(server, BoardServer):
+        server.handles = instances.handles
+    return instances
+
+
+def url_of(transport: str, address: Any) -> str:
+    """Where it is served, as a client is told."""
+    shown = f"[{address[0]}]" if ":" in address[0] else address[0]
+    scheme = "ws" if transport == "websocket" else "http"
+    return f"{scheme}://{shown}:{address[1]}{PATHS[transport]}"
 
 
 async def _end(http_app: HttpApp, serving: trio.CancelScope, limit_s: float, hurry: trio.Event) -> None:

@@ -54,6 +54,7 @@ class Connected:
 
     Attributes:
         owner: the table that it stands in.
+        caller: who it is.
         is_shared: whether several clients of one caller are in it, so that what a person says to one of them must not
             hold for the others.
         session: the board's.
@@ -67,6 +68,7 @@ class Connected:
         self, owner: Sessions, caller: Caller, standalone: ServerSession | None, *, is_shared: bool = False
     ) -> None:
         self.owner = owner
+        self.caller = caller
         self.is_shared = is_shared
         # From 2026-07-28 on each request declares for itself what its client can do.
         capabilities = None if standalone is None else standalone.client_capabilities

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from starlette.types import Message, Receive, Scope, Send
 
     from pegboard_mcp.server._flights import Flights
+    from pegboard_mcp.server.instances import Instances
     from pegboard_mcp.settings import McpSettings
 
 log = logging.getLogger("pegboard.mcp.serve")
@@ -40,7 +41,15 @@ MAX_WAITING = 64
 class SseEndpoints:
     """The endpoints `/sse` and `/messages/`."""
 
-    def __init__(self, server: Server[Any], flights: Flights, settings: McpSettings, places: Places) -> None:
+    def __init__(
+        self,
+        server: Server[Any],
+        flights: Flights,
+        settings: McpSettings,
+        places: Places,
+        instances: Instances | None = None,
+    ) -> None:
+        self._instances = instances
         self._server = server
         self._flights = flights
         self._settings = settings
@@ -52,16 +61,23 @@ class SseEndpoints:
     @classmethod
     @contextlib.asynccontextmanager
     async def open(
-        cls, server: Server[Any], flights: Flights, settings: McpSettings, places: Places
+        cls,
+        server: Server[Any],
+        flights: Flights,
+        settings: McpSettings,
+        places: Places,
+        instances: Instances | None = None,
     ) -> AsyncIterator[SseEndpoints]:
         """The endpoints, as long as the block."""
-        yield cls(server, flights, settings, places)
+        yield cls(server, flights, settings, places, instances)
 
     async def listen(self, scope: Scope, receive: Receive, send: Send) -> None:
         """GET `/sse`: one session, as long as the stream is open."""
         if scope["method"] != "GET":
             await answer_plainly(scope, send, 405, b"GET opens the stream")
             return
+        if self._instances is not None:
+            send = self._instances.place_of_stream(scope, send).send
         answering = Answering(send)
         watched: Watched | None = None
         ending, ended = trio.Event(), trio.Event()
@@ -125,6 +141,14 @@ class SseEndpoints:
         if read is None:
             return
         body, message = read
+        if self._instances is not None:
+            place = self._instances.place_of_stream(scope, send)
+            if place.elsewhere is not None:
+                await self._instances.forward_message(
+                    self._flights, place.elsewhere, body, message, place.scope, receive, send
+                )
+                return
+            scope = place.scope
         session = _session_of(scope)
         if session is None:  # nothing that the SDK would only log as it came
             await answer_plainly(scope, send, 400, b"session_id is none")

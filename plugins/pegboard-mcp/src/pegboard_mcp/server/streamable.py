@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from pegboard_mcp.server._flights import Flights
     from pegboard_mcp.server.fast_path import FastPath
+    from pegboard_mcp.server.handles import Name
+    from pegboard_mcp.server.instances import Instances
     from pegboard_mcp.settings import McpSettings
 
 CALL = "tools/call"
@@ -49,7 +51,9 @@ class Streamable:
         flights: Flights,
         settings: McpSettings,
         places: Places,
+        instances: Instances | None,
     ) -> None:
+        self._instances = instances
         self._manager = manager
         self._fast_path = fast_path
         self._flights = flights
@@ -61,7 +65,12 @@ class Streamable:
     @classmethod
     @contextlib.asynccontextmanager
     async def open(
-        cls, server: Server[Any], flights: Flights, settings: McpSettings, places: Places
+        cls,
+        server: Server[Any],
+        flights: Flights,
+        settings: McpSettings,
+        places: Places,
+        instances: Instances | None = None,
     ) -> AsyncIterator[Streamable]:
         """The endpoint; its sessions end with the block."""
         manager = SessionManager(
@@ -74,7 +83,11 @@ class Streamable:
             fast_path = make_fast_path(server, flights, settings)
             opened = await stack.enter_async_context(fast_path) if fast_path is not None else None
             await stack.enter_async_context(manager.run())
-            yield cls(manager, opened, flights, settings, places)
+            yield cls(manager, opened, flights, settings, places, instances)
+
+    def session_count(self) -> int:
+        """How many sessions of the handshake era are open."""
+        return len(self._sessions)
 
     def _forget(self, session_id: str) -> None:
         session = self._sessions.pop(session_id, None)
@@ -88,6 +101,27 @@ class Streamable:
             self._fast_path.drop(session.id)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request, wherever what it belongs to is."""
+        if self._instances is None:
+            await self._serve_here(scope, receive, send)
+            return
+        place = self._instances.place_of(scope, send)
+        if place.elsewhere is None:
+            await self._serve_here(place.scope, receive, place.send)
+        else:
+            await self._serve_there(place.elsewhere, place.scope, receive, send)
+
+    async def _serve_there(self, name: Name, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request of a session of another instance."""
+        assert self._instances is not None
+        if scope["method"] != "POST":
+            await lasting(self._flights, partial(self._instances.forward, name, b"", None), scope, receive, send)
+            return
+        read = await read_message(scope, receive, send, self._bodies)
+        if read is not None:
+            await self._instances.forward_message(self._flights, name, *read, scope, receive, send)
+
+    async def _serve_here(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request, as one of its session."""
         key = next((value.decode("latin-1") for name, value in scope["headers"] if name == SESSION), None)
         session = self._sessions.get(key) if key is not None else None
@@ -141,6 +175,11 @@ class Streamable:
             return
         body, message = read
         fast_path, flights = self._fast_path, self._flights
+        if self._instances is not None and isinstance(message, dict):
+            name = self._instances.owner_of(scope, message)
+            if name is not None:
+                await self._instances.forward_message(flights, name, body, message, scope, receive, send)
+                return
         if isinstance(message, dict) and fast_path is not None:
             if message.get("method") == CALL and not flights.stopping:
                 if await fast_path.serve(scope, receive, send, message):

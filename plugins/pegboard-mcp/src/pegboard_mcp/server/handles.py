@@ -1,0 +1,136 @@
+"""What a server gives out for clients to bring back, sealed: `requestState`, ids of sessions and of tasks.
+
+Each belongs to the process that gave it out, and the next request may meet another one. So it says whose it is, what it
+is there and until when it is good, and an HMAC under the key that all instances share says that one of them wrote it,
+for this very use. There is nothing secret in it; nobody else can make one, or change one.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+import secrets
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pegboard_serving import Caller
+
+MAC_BYTES = 32
+MAX_SEALED = 1_000
+"""The longest sealed text that is looked at, in characters."""
+REPEATED = frozenset({"_meta", "requestState", "inputResponses"})
+"""Members of a request's params that may differ when it is repeated."""
+STATE = "state"
+"""What a sealed text is good for: the state of a suspended request, ..."""
+SESSION = "session"
+"""... the id of a session of the handshake era, ..."""
+TASK = "task"
+"""... the id of a task."""
+
+
+class Name(NamedTuple):
+    """Of an instance: the configured one of its machine, and which process there; that is another after a restart."""
+
+    machine: str
+    process: str
+
+
+class Sealed(NamedTuple):
+    """What stands in a sealed text: whose it is, and under which id."""
+
+    name: Name
+    id: str
+
+
+class Seal:
+    """Makes texts that only who has the key can make.
+
+    Args:
+        key: what all instances share; None: nobody else has it.
+    """
+
+    def __init__(self, key: str | None = None) -> None:
+        raw = secrets.token_bytes(32) if key is None else key.encode("utf-8", "surrogatepass")
+        self._key = hashlib.sha256(b"pegboard-mcp seal\0" + raw).digest()
+
+    def seal(self, kind: str, values: list[Any], *, bound_to: str = "", for_s: float | None = None) -> str:
+        """Seal JSON values.
+
+        Args:
+            kind: what it is good for; it opens as nothing else.
+            values: can be read by everybody.
+            bound_to: what has to be the same when it is opened; it is not in it.
+            for_s: how long it is good, by the wall clock; None: for ever.
+        """
+        until = None if for_s is None else time.time() + for_s
+        content = json.dumps([until, *values], separators=(",", ":")).encode()
+        return _text_of(self._mac(kind, content, bound_to) + content)
+
+    def open(self, kind: str, text: Any, *, bound_to: str = "") -> list[Any] | None:
+        """What was sealed; None: it was not, or for something else, or its time is over."""
+        if not isinstance(text, str) or not text.isascii() or len(text) > MAX_SEALED:
+            return None
+        try:
+            raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+        except ValueError:
+            return None
+        if _text_of(raw) != text:  # the decoder passes over what is no sign of it
+            return None
+        mac, content = raw[:MAC_BYTES], raw[MAC_BYTES:]
+        if not hmac.compare_digest(mac, self._mac(kind, content, bound_to)):
+            return None
+        until, *values = json.loads(content)
+        return values if until is None or time.time() < until else None
+
+    def _mac(self, kind: str, content: bytes, bound_to: str) -> bytes:
+        # Each part before the last has a length of its own, so that no two of them can be cut in another place.
+        bound = hashlib.sha256(bound_to.encode("utf-8", "surrogatepass")).digest()
+        return hmac.digest(self._key, hashlib.sha256(kind.encode()).digest() + bound + content, "sha256")
+
+
+def _text_of(raw: bytes) -> str:
+    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode("ascii")
+
+
+class Handles:
+    """What this instance gives out to clients, and what it is given back.
+
+    Args:
+        seal: under the key of all instances.
+        own: the name of this one.
+    """
+
+    def __init__(self, seal: Seal | None = None, own: Name | None = None) -> None:
+        self.seal = seal or Seal()
+        self.own = own or Name("", secrets.token_urlsafe(9))
+
+    def give(self, kind: str, id_: str, *, bound_to: str = "", for_s: float | None = None) -> str:
+        """A handle of something that this instance has."""
+        return self.seal.seal(kind, [*self.own, id_], bound_to=bound_to, for_s=for_s)
+
+    def read(self, kind: str, text: Any, *, bound_to: str = "") -> Sealed | None:
+        """Whose it is, and what; None: no instance gave it out for this."""
+        values = self.seal.open(kind, text, bound_to=bound_to)
+        if values is None:
+            return None
+        machine, process, id_ = values
+        return Sealed(Name(machine, process), id_)
+
+
+def bound_to(caller: Caller, method: str, params: Mapping[str, Any]) -> str:
+    """What the state of a request is bound to: who asks, and what exactly; the same in every instance."""
+    asked = {key: value for key, value in params.items() if key not in REPEATED and value is not None}
+    return json.dumps([*caller, method, asked], sort_keys=True, separators=(",", ":"), default=str)
+
+
+def elsewhere_data() -> dict[str, Any]:
+    """The `data` of an error: another instance has it, and cannot be reached from here."""
+    return {"code": "UPSTREAM_ERROR", "reason": "instance", "retry": "same", "retry_after_s": 1}
+
+
+ELSEWHERE = "another instance has this, and cannot be reached from here; send the same request again"

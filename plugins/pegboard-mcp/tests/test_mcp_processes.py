@@ -1,0 +1,304 @@
+"""`pegboard serve --processes N` as a person starts it: one port, and no call is lost whatever becomes of a process."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import httpx2
+import pytest
+import trio
+
+from pegboard import ConfigError
+from pegboard_mcp.commands.serve import _require_processes
+from pegboard_mcp.server.http import require_caller
+from pegboard_mcp.server.processes import Processes, handed_over
+from pegboard_mcp.settings import McpSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX alone")
+
+PLUGIN = """
+import os
+import trio
+from pegboard import hookimpl, tool
+
+@tool(run="inplace")
+def pid() -> int:
+    "Say which process answers."
+    return os.getpid()
+
+@tool
+async def nap() -> int:
+    "Take a moment."
+    await trio.sleep(0.05)
+    return os.getpid()
+
+@tool
+async def slow() -> int:
+    "Take longer, and say so."
+    os.write(2, b"begun\\n")
+    await trio.sleep(0.5)
+    return os.getpid()
+
+@tool(requires_confirmation=True)
+async def drop() -> int:
+    "Drop it."
+    return os.getpid()
+
+@tool(cooldown_s=3600)
+def once() -> int:
+    "May be called once an hour."
+    return os.getpid()
+
+@hookimpl
+def provide_tools(settings):
+    return [pid, nap, slow, drop, once]
+"""
+PREFIX = "io.modelcontextprotocol/"
+META = {f"{PREFIX}protocolVersion": "2026-07-28", f"{PREFIX}clientCapabilities": {"elicitation": {}}}
+YES = {"action": "accept", "content": {}}
+CALLERS = 4
+
+
+class Program:
+    """The program, and requests to it; each on a connection of its own, as it comes from a balancer."""
+
+    def __init__(self, process: subprocess.Popen[str], folder: Path) -> None:
+        self.process = process
+        self.folder = folder
+        self.said = self.until("serving")
+        self.url = self.said.split(" at ")[1].split()[0]
+
+    def until(self, words: str) -> str:
+        """What it says on stderr, up to a line with these words."""
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            if words in line:
+                return line
+        raise AssertionError(f"it ended with {self.process.wait()}")
+
+    async def until_said(self, words: str) -> str:
+        return await trio.to_thread.run_sync(self.until, words, abandon_on_cancel=True)
+
+    async def call(self, name: str, client: httpx2.AsyncClient | None = None, **more: Any) -> Any:
+        """A call; the message that answers it."""
+        params = {"name": name, "arguments": {}, "_meta": META, **more}
+        headers = {"accept": "application/json, text/event-stream", "mcp-protocol-version": "2026-07-28"}
+        headers |= {"mcp-method": "tools/call", "mcp-name": name}
+        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+        async with contextlib.AsyncExitStack() as stack:
+            if client is None:
+                client = await stack.enter_async_context(httpx2.AsyncClient(timeout=60))
+            answer = await client.post(self.url, json=message, headers=headers)
+        if answer.headers["content-type"].startswith("text/event-stream"):
+            return [json.loads(line[6:]) for line in answer.text.splitlines() if line.startswith("data: {")][-1]
+        return answer.json()
+
+    async def serving(self, count: int) -> set[int]:
+        """The processes that answer, once there are so many."""
+        seen: set[int] = set()
+        while len(seen) < count:
+            async with trio.open_nursery() as nursery:  # at once: else the first that is free takes all
+
+                async def note() -> None:
+                    seen.add(value_of(await self.call("nap")))
+
+                for _ in range(3 * count):
+                    nursery.start_soon(note)
+        return seen
+
+
+def value_of(message: Any) -> Any:
+    return message["result"]["structuredContent"]["result"]
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A folder with a short path: those of sockets are bounded."""
+    with tempfile.TemporaryDirectory(prefix="pb", dir="/tmp") as path:
+        yield Path(path)
+
+
+@contextlib.contextmanager
+def program(folder: Path, count: int, *more: str) -> Iterator[Program]:
+    """The program with so many processes; it and all of them are gone at the end."""
+    (folder / "many.py").write_text(PLUGIN)
+    info = folder / "many-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: many\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[pegboard]\nmany = many\n")
+    (folder / "pegboard.toml").write_text("")
+    env = {**os.environ, "PYTHONPATH": str(folder), "HOME": str(folder), "TMPDIR": str(folder)}
+    env |= {f"XDG_{name}_HOME": str(folder / name) for name in ("CONFIG", "STATE", "DATA", "CACHE")}
+    command = [sys.executable, "-m", "pegboard", "--plugin", "many", "--plugin", "mcp", "serve", "--transport", "http"]
+    command += ["--port", "0", "--processes", str(count), *more]
+    process = subprocess.Popen(command, cwd=folder, env=env, stderr=subprocess.PIPE, text=True, process_group=0)
+    try:
+        yield Program(process, folder)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=60)
+
+
+def alive(pid: int) -> bool:
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    return False
+
+
+async def gone(*pids: int) -> bool:
+    """Whether all of them end."""
+    with trio.fail_after(60):
+        while any(map(alive, pids)):
+            await trio.sleep(0.02)
+    return True
+
+
+async def test_a_port_is_shared_and_no_call_is_lost_by_a_restart_a_death_or_the_end(folder: Path) -> None:
+    with program(folder, 2) as served, trio.fail_after(300):
+        assert "in 2 processes" in served.said
+        first = await served.serving(2)
+
+        # Limits are those of all processes.
+        answers = [await served.call("once") for _ in range(6)]
+        assert sum(not one["result"].get("isError") for one in answers) == 1
+
+        # A restart, while calls come in and a question is open.
+        asked = [(await served.call("drop"))["result"] for _ in range(4)]
+        done, problems = 0, []
+        stop = trio.Event()
+
+        async def keep_calling(client: httpx2.AsyncClient | None) -> None:
+            nonlocal done
+            while not stop.is_set():
+                try:
+                    answer = await served.call("nap", client)
+                    done += 1
+                    assert "result" in answer, answer
+                except Exception as problem:
+                    problems.append(problem)
+                    return
+
+        async with httpx2.AsyncClient(timeout=60) as kept, trio.open_nursery() as nursery:
+            for number in range(CALLERS):
+                nursery.start_soon(keep_calling, kept if number % 2 else None)
+            served.process.send_signal(signal.SIGHUP)
+            await served.until_said("all processes are replaced")
+            for one in asked:
+                answers = dict.fromkeys(one["inputRequests"], YES)
+                finished = await served.call("drop", requestState=one["requestState"], inputResponses=answers)
+                assert value_of(finished) in first, "it goes on where it was begun"
+            assert await gone(*first)
+            stop.set()
+        assert not problems
+        assert done
+        second = await served.serving(2)
+        assert not second & first
+
+        # A process dies: others go on, another takes its place, and what it had is said to be lost.
+        lost = (await served.call("drop"))["result"]
+        victim = _owner_of(lost["requestState"], second, served)
+        os.kill(victim, signal.SIGKILL)
+        assert "another one is started" in await served.until_said("a process ended (SIGKILL)")
+        answers = dict.fromkeys(lost["inputRequests"], YES)
+        again = await served.call("drop", requestState=lost["requestState"], inputResponses=answers)
+        assert again["error"]["data"]["code"] == "OUTCOME_UNKNOWN"
+        third = await served.serving(2)
+        assert len(third & second) == 1
+
+        # The end: what is in flight is finished.
+        async with trio.open_nursery() as nursery:
+            finished = []
+
+            async def last() -> None:
+                finished.append(value_of(await served.call("slow")))
+
+            nursery.start_soon(last)
+            await served.until_said("begun")
+            served.process.send_signal(signal.SIGTERM)
+        assert finished
+        assert await gone(*third)
+        assert await trio.to_thread.run_sync(partial(served.process.wait, timeout=60)) == 0
+        assert not [one for one in folder.iterdir() if one.name.startswith("pegboard-")]
+
+
+def _owner_of(state: str, pids: set[int], served: Program) -> int:
+    """The process that has what a state is of: the one that listens at its socket."""
+    import base64
+
+    raw = base64.urlsafe_b64decode(state + "=" * (-len(state) % 4))[32:]
+    name = json.loads(raw)[2]
+    (path,) = served.folder.glob(f"pegboard-*/{name}.sock")
+    lines = [line.split() for line in Path("/proc/net/unix").read_text().splitlines()]
+    inode = next(line[6] for line in lines if line[-1] == str(path))
+    for pid in pids:
+        for fd in Path(f"/proc/{pid}/fd").iterdir():
+            with contextlib.suppress(OSError):
+                if os.readlink(fd) == f"socket:[{inode}]":
+                    return pid
+    raise AssertionError("nobody listens there")
+
+
+async def test_no_process_outlives_the_one_that_looks_after_them(folder: Path) -> None:
+    with program(folder, 1) as served, trio.fail_after(120):
+        pids = await served.serving(1)
+        served.process.kill()
+        assert await gone(*pids)
+        assert not list(folder.glob("pegboard-*/*.sock"))
+
+
+DIES = "import os, sys; n = int(sys.argv[-1]); os.read(n, 10_000); os.write(n, b'{}\\n'); sys.exit(3)"
+
+
+@pytest.fixture
+def bound() -> Iterator[socket.socket]:
+    with socket.create_server(("127.0.0.1", 0)) as bound:
+        yield bound
+
+
+async def test_one_that_dies_again_and_again_is_started_after_longer_and_longer_pauses(
+    bound: socket.socket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, pause_s in (("FIRST_S", 0.01), ("LONGEST_S", 0.04)):
+        monkeypatch.setattr(f"pegboard_mcp.server.processes.{name}", pause_s)
+    told: list[str] = []
+
+    def tell(text: str) -> None:
+        told.append(text)
+        if len(told) == 5:
+            signal.raise_signal(signal.SIGTERM)
+
+    with trio.fail_after(60):
+        await Processes([sys.executable, "-S", "-c", DIES], 1, bound, 1.0, tell).run(lambda: None)
+    pauses = [one.split(" in ")[1] for one in told]
+    assert pauses == ["0.01 s", "0.02 s", "0.04 s", "0.04 s", "0.04 s"]
+    assert all("exit status 3" in one for one in told)
+
+
+async def test_one_that_does_not_come_to_serve_ends_the_program(bound: socket.socket) -> None:
+    command = [sys.executable, "-S", "-c", "raise SystemExit(2)"]
+    with trio.fail_after(60), pytest.raises(ConfigError, match="did not come to serve"):
+        await Processes(command, 3, bound, 1.0, print).run(print)
+
+
+async def test_what_several_processes_cannot_do_is_said() -> None:
+    with pytest.raises(ConfigError, match="not for stdio"):
+        _require_processes("stdio")
+    with open(os.devnull) as nothing, pytest.raises(ConfigError, match="not for people"):
+        async with handed_over(nothing.fileno()):
+            pass
+    with pytest.raises(ConfigError, match="credential"):
+        require_caller("192.0.2.1", McpSettings())
