@@ -235,6 +235,11 @@ CROSS = {
         "tools[0].binding.arguments[0].flag",
     ),
     "nargs of no separate": (subprocess_tool(WIDTH | {"nargs": 2}, TEXT), "tools[0].binding.arguments[0].nargs"),
+    "values of no nargs": (subprocess_tool(WIDTH | {"values": [{}, {}]}, TEXT), "tools[0].binding.arguments[0].values"),
+    "values and a value": (
+        subprocess_tool(WIDTH | {"style": "separate", "nargs": 2, "values": [{}, {}], "value": {}}, TEXT),
+        "tools[0].binding.arguments[0].values",
+    ),
     "bare of a flag": (
         subprocess_tool(WIDTH | {"style": "flag", "bare": True}, TEXT),
         "tools[0].binding.arguments[0].bare",

@@ -32,6 +32,7 @@ def positional(parameter: str = "x", **more: Any) -> dict[str, Any]:
 
 TERMINATOR = {"kind": "terminator"}
 PATH = positional(value={"format": "path"})
+NAMED_FILE = option("separate", nargs=2, values=[{}, {"format": "path", "access": "read"}])
 
 
 def words(entry: dict[str, Any], **arguments: Any) -> list[str]:
@@ -72,6 +73,7 @@ def faults(call: Any) -> list[dict[str, Any]]:
         (option("separate"), ["a", "b"], ["--x", "a", "b"]),
         (option("separate"), [], []),
         (option("separate", nargs=2), ["a", 1], ["--x", "a", "1"]),
+        (NAMED_FILE, ["../name", "a.json"], ["--x", "../name", "a.json"]),
         (option("separate", value={"format": "json"}), [1], ["--x", "[1]"]),
         (option("flag"), True, ["--x"]),
         (option("flag"), False, []),
@@ -132,6 +134,8 @@ def test_a_value_becomes_words_as_its_style_says(entry: dict[str, Any], value: A
         (positional(spread=True), "a", "an array"),
         (option("separate"), "--y", "a value without a leading dash"),
         (option("separate"), ["a", "-y"], "a value without a leading dash"),
+        (NAMED_FILE, ["../b", "../a"], "a path inside the allowed folders, not a part that is '..'"),
+        (NAMED_FILE, ["a"], "an array of 2 items"),
         (option("separate", nargs=2), ["a"], "an array of 2 items"),
         (option("separate", nargs=2), "ab", "an array of 2 items"),
         (option("joined", flag="-x"), "", "a text that is not empty and does not begin with '='"),

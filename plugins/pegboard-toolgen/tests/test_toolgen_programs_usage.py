@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pegboard import ToolError
 from pegboard_manifest.bindings.subprocess.words import words_of
 from pegboard_toolgen.discover import help_text
 from pegboard_toolgen.discover._help_values import choices_of, schema_of
@@ -439,7 +440,9 @@ def test_a_word_that_no_option_gives_is_required() -> None:
 def test_an_option_of_two_values_binds_a_name() -> None:
     text = "Usage: x [options]\nDo it.\n\n  --arg a v        set variable $a to value <v>;\n  --tab            use tabs\n  --slurpfile a f  set $a to what <f> holds\n"
     assert line(text, arg=[["x", "1"], ["y", "2"]]) == ["--arg", "x", "1", "--arg", "y", "2"]
-    assert "slurpfile" not in draft(text).input_schema["properties"], "a path that nobody judges"
+    assert line(text, slurpfile=[["x", "a.json"]]) == ["--slurpfile", "x", "a.json"]
+    with pytest.raises(ToolError, match=r"slurpfile\[0\]\[1\]: expected a path inside the allowed folders"):
+        line(text, slurpfile=[["../x", "../a.json"]])
 
 
 @pytest.mark.parametrize("says", ["List of files, or `-` to read from stdin", "standard input is '-'"])

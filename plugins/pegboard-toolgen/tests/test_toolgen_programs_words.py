@@ -210,10 +210,13 @@ def test_types_of_click_say_what_becomes_of_a_path(kind, access, stdin):
     assert (parameter.access, parameter.stdin) == (access, stdin)
 
 
-def test_a_tuple_with_a_path_in_it_is_dropped():
+def test_of_a_tuple_the_path_alone_is_judged():
     kind = {"param_type": "Tuple", "types": [{"param_type": "String"}, {"param_type": "Path"}]}
     (command,) = click_draft({"name": "x", "opts": ["--x"], "param_type_name": "option", "nargs": 2, "type": kind})
-    assert "cannot be judged" in command.levels[0].parameters[0].dropped
+    (parameter,) = command.levels[0].parameters
+    assert (parameter.access, parameter.paths) == ("guess", (False, True))
+    (argument,) = draft_of(command, PROGRAM).binding["arguments"]
+    assert argument["values"] == [{}, {"format": "path", "access": "write"}]
 
 
 def test_what_click_says_of_a_command_is_noted():

@@ -240,6 +240,8 @@ def _option_faults(option: Mapping[str, Any], path: Path) -> Iterator[Fault]:
         yield Fault((*path, "bare"), "style equals or joined", shorten(style))
     if "nargs" in option and "separate" not in (style, item_style):
         yield Fault((*path, "nargs"), "style separate", shorten(style))
+    if "values" in option and ("value" in option or len(option["values"]) != option.get("nargs")):
+        yield Fault((*path, "values"), "nargs of them, and no value beside", shorten(option["values"]))
 
 
 # python

@@ -243,10 +243,19 @@ def _copy_files(document: Mapping[str, Any], calls: Sequence[_Call], folder: Fol
                 continue
 
 
+def _texts_in(value: Json) -> Iterable[str]:
+    """A text, or those of a list, or of a list of lists: an option of several words that is said several times."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for one in value:
+            yield from _texts_in(one)
+
+
 def _path_values(binding: Mapping[str, Any], given: Mapping[str, Json]) -> Iterable[str]:
     for argument in binding["arguments"]:
-        if argument["kind"] in ("option", "positional") and argument.get("value", {}).get("format") == "path":
-            value = given.get(argument.get("parameter"))
-            for text in value if isinstance(value, list) else [value]:
-                if isinstance(text, str) and text and "\0" not in text and len(text) < 1_000:
+        rules = argument.get("values", (argument.get("value", {}),))
+        if argument["kind"] in ("option", "positional") and any(rule.get("format") == "path" for rule in rules):
+            for text in _texts_in(given.get(argument["parameter"])):
+                if text and "\0" not in text and len(text) < 1_000:
                     yield text

@@ -52,7 +52,7 @@ _ALTERNATIVES = re.compile(
 )
 _OTHERS = re.compile(r"\s+and\s+(?=-)")
 """Between options that one text speaks of: `--color / -C and --monochrome / -M`."""
-_HAS_FILE = re.compile(r"<(?:f|file|filename|path|dir)>")
+_FILE_WORD = re.compile(r"<?(?:f|file|filename|path|dir)>?", re.IGNORECASE)
 _USAGE_META = re.compile(r"\[(?:-\w\|)?(--[a-z][\w-]{0,60})[ =](<[^<>\[\]]{1,60}>|[A-Z][A-Z_-]{0,40})")
 _TYPED = re.compile(r"\[(string|number|array|count|boolean)\](?= |$)")
 _TYPED_AS = {"string": "string", "number": "float", "array": "strings", "count": "", "boolean": ""}
@@ -279,7 +279,8 @@ def _valued(read: _Spec, meta: str, said: str, whole: str, *, optional: bool, ma
     )
     optional = optional and words == 1 and not repeats
     may_repeat = is_text and not is_path and words == 1 and not repeats and not optional
-    is_path = is_path or (words > 1 and bool(_HAS_FILE.search(meta)))
+    paths = tuple(bool(_FILE_WORD.fullmatch(word)) for word in meta.split()) if words > 1 else ()
+    is_path = is_path or any(paths)
     notes = ["taken for a path by its name or help."] if is_path else []
     return Parameter(
         name=name,
@@ -290,8 +291,8 @@ def _valued(read: _Spec, meta: str, said: str, whole: str, *, optional: bool, ma
         may_repeat=may_repeat and bool(_OFTEN.match(name) or _OFTEN.match(plain)),
         is_separate=read.joint == " " and len(_longest(read.on)) > 2 and not optional,
         is_optional=optional,
-        access=guess.access_of(name, said) if is_path and words == 1 else None,  # type: ignore[arg-type]
-        dropped="a value of several words, one of which is a path, cannot be judged" if is_path and words > 1 else None,
+        access=guess.access_of(name, said) if is_path else None,  # type: ignore[arg-type]
+        paths=paths if any(paths) and not all(paths) else (),
         text=said,
         metavar=meta[:80],
         notes=tuple(notes),

@@ -354,7 +354,9 @@ def _value_schema(parameter: Parameter, command: Command) -> dict[str, Json]:
         return _word_schema(parameter, parameter.schema, command)
     if parameter.words is not None:
         schemas = parameter.schemas or (parameter.schema,) * parameter.words
-        each = [_word_schema(parameter, schema, command) for schema in schemas]
+        paths = parameter.paths or (bool(parameter.access),) * parameter.words
+        words = [attrs.evolve(parameter, access=parameter.access if is_path else None) for is_path in paths]
+        each = [_word_schema(word, schema, command) for word, schema in zip(words, schemas, strict=True)]
         items: dict[str, Json] = (
             {"items": each[0]} if all(one == each[0] for one in each) else {"prefixItems": each, "items": False}
         )

@@ -57,7 +57,10 @@ def _value(parameter: Parameter, *, reads: bool) -> dict[str, Json]:
     if parameter.access is None:
         return {}
     access = ("read" if reads else "write") if parameter.access == "guess" else parameter.access
-    return {"value": {"format": "path", "access": access}}
+    path = {"format": "path", "access": access}
+    if parameter.paths:
+        return {"values": [path if is_path else {} for is_path in parameter.paths]}
+    return {"value": path}
 
 
 def _option(parameter: Parameter, key: str, *, reads: bool) -> dict[str, Json]:

@@ -37,6 +37,7 @@ class Parameter:
         is_optional: the option may stand without its value: `--color[=WHEN]`.
         required: as the source says.
         access: of a path; `guess` leaves it to the command's category; None is not a path.
+        paths: which of its words are that path, where there are several and not all of them are.
         stdin: `word`: `-` in its place means standard input; `option`: `-` among the options does; `absent`: standard
             input is read where it is left out.
         default: as JSON; None is none.
@@ -62,6 +63,7 @@ class Parameter:
     is_optional: bool = False
     required: bool = False
     access: Literal["read", "write", "guess"] | None = None
+    paths: tuple[bool, ...] = ()
     stdin: Literal["word", "option", "absent"] | None = None
     default: Json = None
     text: str = ""

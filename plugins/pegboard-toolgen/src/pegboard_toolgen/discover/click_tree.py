@@ -146,23 +146,20 @@ def _valued(info: dict[str, Json], name: str, common: dict[str, Any], *, require
     kind = info.get("type") if isinstance(info.get("type"), dict) else {}
     assert isinstance(kind, dict)
     words: int | None = number(info.get("nargs"), 1)
+    paths: tuple[bool, ...] = ()
     if words is not None and (words < 1 or words > 100):
         words = None
     schemas = tuple(_schema(one)[0] for one in items(kind.get("types"))[:20] if isinstance(one, dict))
     schema, access, dash, lost = _schema(kind)
     if schemas:
-        # Words of one value may differ; a path among them makes a path of none, so all of them are judged as paths.
         inner = [_schema(one) for one in items(kind.get("types"))[:20] if isinstance(one, dict)]
-        paths = [one[1] for one in inner if one[1]]
-        access = None
+        accesses = {one[1] for one in inner if one[1]}
+        paths = tuple(one[1] is not None for one in inner) if accesses else ()
+        access = None if not accesses else accesses.pop() if len(accesses) == 1 else "write"
         lost = tuple(note for one in inner for note in one[3])
-        if paths:
-            common = {**common}
+        if paths and not is_option:
             return Parameter(
-                name=name,
-                dropped="a value of several words, one of which is a path, cannot be judged",
-                required=required,
-                **common,
+                name=name, dropped="words of which some are paths cannot be judged", required=required, **common
             )
         words = len(schemas)
         schemas = () if all(one == schemas[0] for one in schemas) else schemas
@@ -182,6 +179,7 @@ def _valued(info: dict[str, Json], name: str, common: dict[str, Any], *, require
         is_optional=is_option and words == 1 and _may_stand_alone(info),
         required=required,
         access=access,  # type: ignore[arg-type]
+        paths=paths,
         stdin="word" if dash and words == 1 and not is_option and access == "read" else None,
         default=info.get("default"),
         metavar=metavar,

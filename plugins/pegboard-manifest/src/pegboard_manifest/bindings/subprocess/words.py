@@ -7,6 +7,7 @@ every fault at once. An argument that is missing or null says nothing; for the f
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ from pegboard_manifest.bindings.subprocess.values import FaultError, alone, json
 from pegboard_manifest.hygiene import Roots, refuse_long_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 
     from pegboard_manifest.bindings.subprocess.values import Write
 
@@ -164,7 +165,8 @@ def _pieces(entries: Iterable[Mapping[str, Any]], roots: Roots) -> Iterator[Piec
                 yield _said("--") if is_terminated else None
                 is_terminated = True
             case "option":
-                yield _option(entry, writer(entry.get("value"), roots), flags - {entry["flag"]})
+                writes = [writer(one, roots) for one in entry.get("values", (entry.get("value"),))]
+                yield _option(entry, writes, flags - {entry["flag"]})
             case _:
                 guarded = not (is_terminated and entry.get("guard") == "none")
                 write = writer(entry.get("value"), roots, bare=is_terminated or is_behind_word)
@@ -196,11 +198,11 @@ def _reader(entry: Mapping[str, Any]) -> Callable[[Arguments], Any]:
     return read
 
 
-def _option(entry: Mapping[str, Any], write: Write, others: set[str]) -> Piece:
+def _option(entry: Mapping[str, Any], writes: Sequence[Write], others: set[str]) -> Piece:
     style, read, path = entry["style"], _reader(entry), (entry["parameter"],)
     bare = {True: (entry["flag"],), False: ()} if entry.get("bare") else {}
     say = _switch(entry) if style in _SWITCHES else None
-    say_value = None if say else _valued(entry, write, others)
+    say_value = None if say else _valued(entry, writes, others)
 
     def piece(arguments: Arguments, named: Named) -> Iterable[str]:
         value = read(arguments)
@@ -236,12 +238,12 @@ def _switch(entry: Mapping[str, Any]) -> Callable[[Any], Iterable[str]]:
     return count if entry["style"] == "count" else say
 
 
-def _valued(entry: Mapping[str, Any], write: Write, others: set[str]) -> Say:
+def _valued(entry: Mapping[str, Any], writes: Sequence[Write], others: set[str]) -> Say:
     """Options with a value: `(value, path, named) -> words`."""
     style = entry["style"]
     if style != "repeat":
-        return _one_option(style, entry, write, others)
-    say = _one_option(entry.get("item_style", "equals"), entry, write, others)
+        return _one_option(style, entry, writes, others)
+    say = _one_option(entry.get("item_style", "equals"), entry, writes, others)
 
     def repeat(value: Any, path: At, named: Named) -> Iterable[str]:
         items = value if isinstance(value, (list, tuple)) else [value]
@@ -250,10 +252,10 @@ def _valued(entry: Mapping[str, Any], write: Write, others: set[str]) -> Say:
     return repeat
 
 
-def _one_option(style: str, entry: Mapping[str, Any], write: Write, others: set[str]) -> Say:
-    flag = entry["flag"]
+def _one_option(style: str, entry: Mapping[str, Any], writes: Sequence[Write], others: set[str]) -> Say:
+    flag, write = entry["flag"], writes[0]
     if style == "separate":
-        return _separate(entry, write)
+        return _separate(entry, writes)
     if style == "equals":
         return lambda value, path, named: (f"{flag}={write(value, path, named)}",)
     rivals = tuple(other for other in others if other.startswith(flag))
@@ -270,7 +272,8 @@ def _one_option(style: str, entry: Mapping[str, Any], write: Write, others: set[
     return joined
 
 
-def _separate(entry: Mapping[str, Any], write: Write) -> Say:
+def _separate(entry: Mapping[str, Any], writes: Sequence[Write]) -> Say:
+    """`writes` has one for all words of a value, or one for each."""
     flag, nargs = entry["flag"], entry.get("nargs")
     is_json = entry.get("value", {}).get("format") == "json"
 
@@ -279,8 +282,9 @@ def _separate(entry: Mapping[str, Any], write: Write) -> Say:
         if nargs is not None and not (is_list and len(value) == nargs):
             raise FaultError(path, f"an array of {nargs} items", value)
         if not is_list:
-            return flag, alone(write(value, path, named), value, path)
-        words = [alone(write(item, (*path, n), named), item, (*path, n)) for n, item in enumerate(value)]
+            return flag, alone(writes[0](value, path, named), value, path)
+        said = zip(value, itertools.cycle(writes), strict=False)
+        words = [alone(write(item, (*path, n), named), item, (*path, n)) for n, (item, write) in enumerate(said)]
         return (flag, *words) if words else ()
 
     return separate
