@@ -19,7 +19,6 @@ Read = Callable[..., Discovery]
 
 SHOP = '''
 import abc, os, sqlite3
-from dataclasses import dataclass
 LOG = []
 class Price:
     """A price.
@@ -78,7 +77,8 @@ class Abstract(abc.ABC):
     @abc.abstractmethod
     def get(self) -> str: ...
     def other(self) -> str: return self.get()
-@dataclass
+def _registered(cls): return cls
+@_registered
 class Fields:
     x: int
     def get(self) -> int: return self.x
@@ -161,7 +161,7 @@ NOT_MADE = {
     "Below": "a class: what makes its objects changes files",
     "Foreign": "a class: it is made by sqlite3.Connection, which is not read",
     "Abstract": "a class: it is abstract: get",
-    "Fields": "a class: dataclass says how it is made, and not the class",
+    "Fields": "a class: _registered says how it is made, and not the class",
     "Made": "a class: its metaclass makes it",
 }
 
@@ -171,6 +171,123 @@ def test_what_is_not_made_of_the_callers_values_alone_says_why(read: Read, name:
     found = read("shop_d", SHOP, f"shop_d.{name}.*", "shop_d.plain")
     assert names_of(found) == ["Price.half", "plain"]
     assert NOT_MADE[name] in {one.why for one in found.left_out if name in one.id}
+
+
+GENERATED = """
+import attr, attrs, os
+import dataclasses as dc
+from dataclasses import KW_ONLY, InitVar, dataclass, field
+from typing import ClassVar, NamedTuple
+
+@dataclass
+class Point:
+    '''A place.
+
+    Attributes:
+        x: how far to the right.
+    '''
+    x: int
+    y: int = 2
+    kinds: ClassVar[int] = 0
+    extra: InitVar[str] = ""
+    known: list[str] = field(default_factory=list)
+    hidden: int = field(default=0, init=False)
+    def shown(self) -> list[int]: return [self.x, self.y, len(self.known)]
+@dc.dataclass(frozen=True, kw_only=True)
+class Named:
+    name: str
+@dataclass
+class Deep(Point):
+    _: KW_ONLY
+    z: int
+    y: int = 5
+    def sum(self) -> int: return self.x + self.y + self.z
+class Below(Deep):
+    def twice(self) -> int: return 2 * self.z
+@attrs.define
+class Price:
+    _amount: int = attrs.field(validator=attrs.validators.instance_of(int))
+    currency: str = attrs.field(default="EUR", kw_only=True, alias="of")
+    parts: list[int] = attrs.Factory(list)
+    def told(self) -> str: return f"{self._amount} {self.currency}"
+@attr.s
+class Old:
+    a = attr.ib(type=int)
+    b: int = attr.ib(default=3)
+    ignored: int = 5
+    def sum(self) -> int: return self.a + self.b
+class Pair(NamedTuple):
+    left: int
+    right: int = 1
+    def sum(self) -> int: return self.left + self.right
+class Written:
+    def __init__(self, other: str) -> None: self.other = other
+@dataclass
+class Over(Written):
+    x: int
+    def get(self) -> int: return self.x
+@dataclass
+class Own:
+    x: int
+    def __init__(self, y: int) -> None: self.x = y
+    def get(self) -> int: return self.x
+def make() -> list[int]: return [1]
+@dataclass
+class Making:
+    x: list[int] = field(default_factory=make)
+    def get(self) -> int: return 1
+@attrs.define
+class Converted:
+    x: int = attrs.field(converter=attrs.converters.pipe(int, make))
+    def get(self) -> int: return 1
+@attrs.define
+class Checked:
+    x: str = attrs.field()
+    @x.validator
+    def check(self, attribute, value): os.mkdir(value)
+    def get(self) -> int: return 1
+@dataclass
+class Started:
+    x: str
+    def __post_init__(self): os.mkdir(self.x)
+    def get(self) -> int: return 1
+"""
+MADE = {
+    "Point.shown": ({"x": 1, "known": ["a"]}, [1, 2, 1]),
+    "Deep.sum": ({"x": 1, "z": 3}, 9),
+    "Below.twice": ({"x": 1, "z": 3}, 6),
+    "Price.told": ({"amount": 2, "of": "USD"}, "2 USD"),
+    "Old.sum": ({"a": 1}, 4),
+    "Pair.sum": ({"left": 2}, 3),
+    "Over.get": ({"x": 4}, 4),
+    "Own.get": ({"y": 4}, 4),
+}
+NOT_GENERATED = {
+    "Making": "what default_factory of its field x does is not read",
+    "Converted": "what converter of its field x does is not read",
+    "Checked": "what makes its objects changes files",
+    "Started": "what makes its objects changes files",
+}
+
+
+def test_a_constructor_that_is_generated_takes_what_the_fields_say(read: Read, tmp_path: Path) -> None:
+    found = read("fields", GENERATED, *(f"fields.{name.partition('.')[0]}.*" for name in (*MADE, *NOT_GENERATED)))
+    tools = handlers(found, tmp_path)
+    for name, (arguments, expected) in MADE.items():
+        assert tools[name](**arguments) in (expected, {"result": expected}), name
+    drafts = {draft.id.partition(".")[2]: draft.input_schema for draft in found.drafts}
+    assert drafts["Point.shown"]["required"] == ["x"]
+    assert drafts["Point.shown"]["properties"]["x"] == {"type": "integer", "description": "how far to the right."}
+    assert list(drafts["Deep.sum"]["properties"]) == ["x", "extra", "known", "y", "z"]
+    assert drafts["Deep.sum"]["required"] == ["x", "z"]
+    assert {draft.category for draft in found.drafts} == {"read", None}  # `make` and what nobody can tell
+
+
+@pytest.mark.parametrize("name", NOT_GENERATED)
+def test_a_class_whose_fields_run_something_says_so(read: Read, name: str) -> None:
+    found = read("fields_not", GENERATED, f"fields_not.{name}.*")
+    assert f"a class: {NOT_GENERATED[name]}" in {one.why for one in found.left_out if one.id.endswith(f".{name}")}
+    assert not [draft for draft in found.drafts if draft.id.endswith(".get")]
 
 
 FOLLOWED = """

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import griffe
 
 from pegboard_manifest import sanitise
+from pegboard_toolgen.discover._fields import constructor_of
 from pegboard_toolgen.discover._sources import LOST
 from pegboard_toolgen.discover._types import Scope, dotted, normal, parse
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 MAKERS = ("__new__", "__init__", "__post_init__", "__attrs_post_init__")
 """What runs when an object is made."""
 _PURE_BASES = frozenset(
-    {"builtins.object", "abc.Generic", "abc.ABC", "functools.total_ordering"}
+    {"builtins.object", "abc.Generic", "abc.ABC", "abc.NamedTuple", "functools.total_ordering"}
     | {f"builtins.{name}" for name in ("str", "bytes", "int", "float", "tuple", "list", "dict", "set", "frozenset")}
 )
 """Bases outside of a package whose constructor does nothing but keep what it is given."""
@@ -66,19 +67,45 @@ def why_not_made(owner: griffe.Class, tree: Tree) -> str | None:
         metaclass = str(getattr(one, "keywords", {}).get("metaclass", "ABCMeta"))
         if metaclass.rpartition(".")[2] != "ABCMeta":
             return "its metaclass makes it"
+    if isinstance(made := _constructor(owner, tree), str):
+        return made
     names = {name for one in line for name in one.members}
     abstract = [name for name in sorted(names) if (found := _member(line, name)) and "abstractmethod" in found.labels]
     if abstract:
         return f"it is abstract: {', '.join(abstract)[:100]}"
     decorators = {str(by.callable_path).rpartition(".")[2] for one in line for by in one.decorators} - _PLAIN_DECORATORS
-    if maker_of(owner) is None and decorators:
+    if maker_of(owner, tree) is None and decorators:
         return f"{sanitise(min(decorators), 60)} says how it is made, and not the class"
     return None
 
 
-def maker_of(owner: griffe.Class) -> griffe.Function | None:
-    """The function whose parameters the class takes; None where it takes none."""
-    return method_of(owner, "__init__") or method_of(owner, "__new__")
+def maker_of(owner: griffe.Class, tree: Tree) -> griffe.Function | None:
+    """The function whose parameters the class takes, written or generated; None where it takes none."""
+    made = _constructor(owner, tree)
+    return made if isinstance(made, griffe.Function) else method_of(owner, "__new__")
+
+
+def _constructor(owner: griffe.Class, tree: Tree) -> griffe.Function | str | None:
+    """`__init__` by the order of resolution: of each class the one that it writes, else the one that is generated."""
+    line = [owner, *mro_of(owner)]
+    for number, one in enumerate(line):
+        if found := _own_method(one, "__init__"):
+            return found
+        if made := constructor_of(one, line[number + 1 :], tree):
+            return made
+    return None
+
+
+def makers_of(owner: griffe.Class) -> list[griffe.Function]:
+    """What is run where an object is made, of the class and of those above it."""
+    found = [method for name in MAKERS if (method := method_of(owner, name)) is not None]
+    for one in [owner, *mro_of(owner)]:
+        for member in one.members.values():
+            if isinstance(member, griffe.Function) and any(
+                str(by.callable_path).endswith((".validator", ".default")) for by in member.decorators
+            ):  # of a field of attrs
+                found.append(member)
+    return found
 
 
 def is_own_effect(owner: griffe.Class, change: str, tree: Tree) -> bool:
@@ -109,13 +136,14 @@ def bases_of(owner: griffe.Class, tree: Tree) -> set[str]:
 
 def method_of(owner: griffe.Class, name: str) -> griffe.Function | None:
     """A method of a class or of those above it, by the order of resolution."""
-    for one in [owner, *mro_of(owner)]:
-        found = one.members.get(name)
-        if isinstance(found, griffe.Function):
-            return found
-        if found is None and one.overloads.get(name):
-            return one.overloads[name][0]
-    return None
+    return next((found for one in [owner, *mro_of(owner)] if (found := _own_method(one, name))), None)
+
+
+def _own_method(owner: griffe.Class, name: str) -> griffe.Function | None:
+    found = owner.members.get(name)
+    if isinstance(found, griffe.Function):
+        return found
+    return owner.overloads[name][0] if found is None and owner.overloads.get(name) else None
 
 
 def mro_of(owner: griffe.Class) -> list[griffe.Class]:

@@ -47,7 +47,7 @@ class Doc:
 
     Args:
         text: what it does, without the sections.
-        parameters: by name.
+        parameters: by name; of a class its attributes too, which a generated constructor takes.
         returns: what comes back, in words.
         returns_type: the type that is named for it.
         raises: type and when, in order.
@@ -96,7 +96,7 @@ def _gather(sections: list[griffe.DocstringSection], raw: str) -> Doc:
         value = section.value
         if section.kind is kinds.text:
             texts.append(str(value))
-        elif section.kind in {kinds.parameters, kinds.other_parameters}:
+        elif section.kind in {kinds.parameters, kinds.other_parameters, kinds.attributes}:
             for one in value[:200]:
                 name = str(one.name).lstrip("*\\")
                 told = str(one.annotation) if one.annotation is not None else None

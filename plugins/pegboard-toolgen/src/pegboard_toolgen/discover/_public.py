@@ -32,9 +32,7 @@ Modules: TypeAlias = "list[tuple[str, griffe.Module]]"
 """Modules by the public path that leads to them."""
 Callee = Literal["function", "instance", "method", "static", "class method", "made"]
 """`made`: a method or a property of an object that the call makes; `method`: of one that the library has made."""
-_QUIET_BASES = frozenset(
-    {"abc.TypedDict", "abc.Protocol", "abc.NamedTuple", "enum.Enum", "enum.IntEnum", "enum.StrEnum", "enum.Flag"}
-)
+_QUIET_BASES = frozenset({"abc.TypedDict", "abc.Protocol", "enum.Enum", "enum.IntEnum", "enum.StrEnum", "enum.Flag"})
 
 
 @attrs.frozen
@@ -213,7 +211,8 @@ class Walk:
         return tuple(own[:30])
 
     def _take_class(self, public: str, module: str, target: griffe.Class) -> None:
-        if bases_of(target, self.tree) & _QUIET_BASES or self._is_exception(target):
+        bases = bases_of(target, self.tree)
+        if bases & _QUIET_BASES or self._is_exception(target) or ("abc.NamedTuple" in bases and not methods_of(target)):
             return
         for name, member in sorted(target.members.items()):
             if name.startswith("_") or not isinstance(member, griffe.Function):

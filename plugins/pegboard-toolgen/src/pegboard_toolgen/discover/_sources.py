@@ -137,6 +137,15 @@ class Tree:
             self._nodes[key] = _functions_of(self._texts.get(key, ""))
         return self._nodes[key].get((function.name, function.endlineno or 0))
 
+    def body_of(self, owner: griffe.Class) -> list[ast.stmt]:
+        """The statements of a class; none where they cannot be read."""
+        file = owner.filepath
+        lines = self._texts.get(str(file), "").split("\n") if isinstance(file, Path) else []
+        text = "\n".join(lines[(owner.lineno or 1) - 1 : owner.endlineno or 0])
+        tree = _parsed(f"if True:\n{text}" if text[:1].isspace() else text)
+        found = next((one for one in ast.walk(tree) if isinstance(one, ast.ClassDef)), None) if tree else None
+        return found.body if found is not None else []
+
     def registered_with(self, function: griffe.Function) -> list[FunctionNode]:
         """The functions that one of `functools.singledispatch` may run instead of its own body.
 

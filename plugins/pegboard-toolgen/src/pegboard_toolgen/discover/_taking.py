@@ -320,7 +320,7 @@ def making_of(taking: Taking, facts_of: Callable[[griffe.Function], Facts | None
     A parameter that both have is the class's with its name before it: `ipnetwork_flags`.
     """
     owner, make = taking.found.owner, taking.found.path.rpartition(".")[0]
-    maker = maker_of(owner) if owner is not None else None
+    maker = maker_of(owner, taking.tree) if owner is not None else None
     if owner is None or maker is None:
         return {"make": make, "parameters": []}
     found = Found(make, taking.found.module, maker, "made", maker, owner=owner)

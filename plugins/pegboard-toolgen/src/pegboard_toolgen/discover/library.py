@@ -22,7 +22,7 @@ from pegboard_manifest import sanitise
 from pegboard_toolgen._progress import say
 from pegboard_toolgen._texts import counted
 from pegboard_toolgen.discover._bodies import BodyReader, Facts
-from pegboard_toolgen.discover._classes import MAKERS, method_of
+from pegboard_toolgen.discover._classes import makers_of, method_of
 from pegboard_toolgen.discover._descriptions import describes, doc_of
 from pegboard_toolgen.discover._docstrings import Doc, clean, is_visible, read_docstring
 from pegboard_toolgen.discover._effects import BROKEN, category_of, effects_of_making, errors_of, notes_of, runs_code
@@ -206,7 +206,7 @@ class _Drafter:
         other = f"{offer.path.rpartition('.')[0]}.0.0"
         globs = [one for one in include if not _is_asked(other, (one,))]
         asked = [found for found in offer.found if _is_asked(found.path, globs)]
-        makers = [maker for name in MAKERS if (maker := method_of(offer.home, name)) is not None] if asked else []  # type: ignore[arg-type]
+        makers = makers_of(offer.home) if asked and isinstance(offer.home, griffe.Class) else []
         why = effects_of_making(map(self.facts, makers))
         if why is None:
             return asked
