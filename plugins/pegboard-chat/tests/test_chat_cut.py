@@ -24,7 +24,7 @@ from pegboard_chat import (
     TextDelta,
     ThinkingDelta,
 )
-from pegboard_chat.commands._shown import event_to_json
+from pegboard_chat.events import event_to_json
 from pegboard_chat.wire.faults import error_of, half_answer
 
 

@@ -122,6 +122,7 @@ EVERY_KIND = (
     AudioContent(b"RIFF", "audio/wav"),
     BinaryContent(b"%PDF", "application/pdf", "file:///a.pdf", "a.pdf"),
     BinaryContent.of_text("inside", uri="x://y"),
+    BinaryContent.of_text(f"# Head\n\n**{HOSTILE}** [x](javascript:1)", "text/markdown", uri="x://notes.md"),
     BinaryContent(None, uri="https://example.com/x", name="a link"),
     BinaryContent(None, uri="javascript:alert(1)", name="no link"),
     ImageContent(b"<b>", "text/html"),
@@ -379,6 +380,11 @@ def test_every_kind_of_result_is_shown_and_nothing_of_it_runs(look: Any) -> None
         answer.get_by_role("link", name="https://example.com/x").get_attribute("rel") == "noopener noreferrer nofollow"
     )
     assert answer.locator("a[href^='javascript']").count() == 0
+    markdown = answer.locator(".markdown")
+    assert markdown.locator("h2").inner_text() == "Head"
+    assert markdown.locator("strong").inner_text() == HOSTILE
+    answer.get_by_role("tab", name="As written").click()
+    answer.get_by_text("# Head").wait_for()
     with page.expect_download() as saved:
         answer.get_by_role("link", name="Save a.pdf").click()
     assert saved.value.suggested_filename == "a.pdf"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pegboard_chat.contract import Delta, Reply, Stop
+from pegboard_chat.contract import CallDelta, Delta, Reply, Stop, TextDelta, ThinkingDelta
 
 if TYPE_CHECKING:
     from pegboard import ToolCall, ToolResult
@@ -96,6 +96,31 @@ Event = Delta | CallStarted | CallEnded | RoundEnded | AnswerCut | ChatEnded
 
 .. versionadded:: 0.1
 """
+
+
+def event_to_json(event: Event) -> dict[str, Any]:
+    """An event as JSON: `type` and what it carries."""
+    match event:
+        case TextDelta(text):
+            return {"type": "text", "text": text}
+        case ThinkingDelta(text):
+            return {"type": "thinking", "text": text}
+        case CallDelta(position, name, arguments):
+            return {"type": "call_delta", "position": position, "name": name, "arguments": arguments}
+        case CallStarted(call):
+            return {"type": "call", "id": call.id, "name": call.name, "arguments": call.arguments}
+        case CallEnded(result):
+            return {"type": "result", **result.to_json()}
+        case RoundEnded(reply, usage, cost):
+            return {"type": "round", "stop": reply.stop.value, "usage": dict(usage.to_json()), "cost": cost}
+        case AnswerCut(text, reason):
+            return {"type": "cut", "text": text, "reason": reason}
+        case ChatEnded(text, usage, cost, stop, reason):
+            return {
+                "type": "end", "text": text, "stop": stop.value, "reason": reason, "usage": dict(usage.to_json()),
+                "cost": cost,
+            }  # fmt: skip
+    raise AssertionError(f"an event of no known kind: {event!r}")
 
 
 class Events:

@@ -102,6 +102,17 @@ async def open_model(board: Any, name: str | None = None) -> AsyncIterator[Model
         yield opened
 
 
+def chosen_model(board: Any) -> str:
+    """What is asked where nobody says otherwise: the model of the configuration, or the only provider that is ready.
+
+    Raises:
+        ConfigError: none is; the hint says what to set.
+    """
+    board = _board_of(board)
+    name: str | None = getattr(_settings_of(board), "model", None)
+    return name if name is not None else _choose(board, None)[0].name
+
+
 def _settings_of(board: Any) -> Any:
     record = board.plugins.records.get("chat")
     return None if record is None else record.settings
@@ -140,7 +151,7 @@ def _only_ready(board: Any, found: Mapping[str, tuple[Any, Provider]]) -> Provid
     missing: dict[str, str] = {}
     ready: dict[str, Provider] = {}
     for name, (record, provider) in asked.items():
-        what = _missing(provider)
+        what = what_is_missing(provider)
         if what is None:
             ready.setdefault(record.name, provider)  # of one plugin the first that it gives
         elif what not in missing.values():  # those of one plugin tend to lack the same
@@ -156,7 +167,8 @@ def _only_ready(board: Any, found: Mapping[str, tuple[Any, Provider]]) -> Provid
     raise ConfigError("no model is named, and no provider of models is ready", hint=_what_to_set(board, missing))
 
 
-def _missing(provider: Provider) -> str | None:
+def what_is_missing(provider: Provider) -> str | None:
+    """What a person has to set before a provider can be asked; None: nothing."""
     try:
         return provider.missing()
     except Exception as problem:  # noqa: BLE001 - a third-party provider; the others are still to choose from

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from pegboard_chat.contract import Provider
     from pegboard_chat.settings import ChatSettings
+    from pegboard_inspect import Page
 
 
 @hookimpl
@@ -45,6 +46,14 @@ def provide_checks(settings: ChatSettings) -> Iterable[Any]:
     from pegboard_chat.checks import checks_of
 
     return checks_of(settings)
+
+
+@hookimpl(optionalhook=True)
+def provide_pages() -> list[Page]:
+    """The page Chat of the inspector."""
+    from pegboard_chat.inspecting.page import ChatPage
+
+    return [ChatPage().page()]
 
 
 @hookimpl

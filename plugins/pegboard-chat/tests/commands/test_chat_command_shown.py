@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from pegboard import ErrorCode, ImageContent, TextContent, ToolCall, ToolResult
 from pegboard.cli._text import printable
-from pegboard_chat.commands._shown import Lines, Pieces, Shown, ending_of, event_to_json, money, totals
+from pegboard_chat.commands._shown import Lines, Pieces, Shown, ending_of, money, totals
 from pegboard_chat.contract import CallDelta, ModelError, Reply, Stop, TextDelta, ThinkingDelta
 from pegboard_chat.conversation import Message, Usage
-from pegboard_chat.events import CallEnded, CallStarted, ChatEnded, RoundEnded
+from pegboard_chat.events import CallEnded, CallStarted, ChatEnded, RoundEnded, event_to_json
 
 TEXT = st.text(
     st.sampled_from("ab \n\r\t\x1b[\x07\x9b\u202e\u200b\ud83d\ude00é") | st.characters(codec="utf-8"), max_size=30

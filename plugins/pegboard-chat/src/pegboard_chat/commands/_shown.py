@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 from pegboard import TextContent
 from pegboard.cli import answer_stream, emit, is_terminal, moves_cursor, printable_line, quiet, taken_out_of, to_json
 from pegboard.text import visible
-from pegboard_chat.contract import CallDelta, ModelError, Stop, TextDelta, ThinkingDelta
-from pegboard_chat.events import AnswerCut, CallEnded, CallStarted, ChatEnded, RoundEnded
+from pegboard_chat.contract import ModelError, Stop, TextDelta, ThinkingDelta
+from pegboard_chat.events import CallEnded, CallStarted, ChatEnded, RoundEnded, event_to_json
 
 if TYPE_CHECKING:
     from pegboard import ToolError, ToolResult
@@ -220,31 +220,6 @@ class Lines:
 
     def _emit(self, value: dict[str, Any]) -> None:
         emit(to_json(value) + "\n", json_text=True)
-
-
-def event_to_json(event: Event) -> dict[str, Any]:
-    """An event as JSON: `type` and what it carries."""
-    match event:
-        case TextDelta(text):
-            return {"type": "text", "text": text}
-        case ThinkingDelta(text):
-            return {"type": "thinking", "text": text}
-        case CallDelta(position, name, arguments):
-            return {"type": "call_delta", "position": position, "name": name, "arguments": arguments}
-        case CallStarted(call):
-            return {"type": "call", "id": call.id, "name": call.name, "arguments": call.arguments}
-        case CallEnded(result):
-            return {"type": "result", **result.to_json()}
-        case RoundEnded(reply, usage, cost):
-            return {"type": "round", "stop": reply.stop.value, "usage": dict(usage.to_json()), "cost": cost}
-        case AnswerCut(text, reason):
-            return {"type": "cut", "text": text, "reason": reason}
-        case ChatEnded(text, usage, cost, stop, reason):
-            return {
-                "type": "end", "text": text, "stop": stop.value, "reason": reason, "usage": dict(usage.to_json()),
-                "cost": cost,
-            }  # fmt: skip
-    raise AssertionError(f"an event of no known kind: {event!r}")
 
 
 def totals(models: str, requests: int, usage: Usage, cost: str, seconds: float) -> str:

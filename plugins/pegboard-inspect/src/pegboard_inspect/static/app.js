@@ -4,6 +4,8 @@ import { Problem, enter, get, isIn, post, stream } from "./api.js";
 import { asking } from "./asking.js";
 import { dialog, fill, h, say, tree, table, text } from "./dom.js";
 import * as calls from "./calls.js";
+import { parse } from "./json.js";
+import { markdown } from "./markdown.js";
 import { ms, resultView } from "./results.js";
 import * as tool from "./tool.js";
 import * as tools from "./tools.js";
@@ -41,7 +43,7 @@ function drawNavigation(path) {
 
 /** What a page of a plugin asks, and what shows it; docs/how-to/inspect-the-board.md says each. */
 const boardOf = (page) => ({
-  h, text, tree, table, fill, dialog, say, ms, result: resultView, waterfall: calls.waterfall,
+  h, text, tree, table, fill, dialog, say, ms, parse, markdown, result: resultView, waterfall: calls.waterfall,
   data: () => get(`pages/${page.path}`),
   act: (name, value) => post(`pages/${page.path}/${name}`, { value }),
   stream: (name, value, hear, options) => listen(`pages/${page.path}/${name}`, value, hear, options),

@@ -11,7 +11,7 @@ export function h(tag, attributes = {}, ...children) {
     else if (name === "value") element.value = value;
     else element.setAttribute(name, value === true ? "" : value);
   }
-  element.append(...children.flat(Infinity).filter((one) => one !== null && one !== undefined && one !== false));
+  for (const one of children.flat(Infinity)) if (one !== null && one !== undefined && one !== false) element.append(one); // there may be more than a call may have arguments
   return element;
 }
 

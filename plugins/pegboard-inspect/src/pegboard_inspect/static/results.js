@@ -1,6 +1,7 @@
 // A result as a person reads it: each kind of content in its way, data as a tree, an error with what to do.
 
 import { h, tabs, text, tree } from "./dom.js";
+import { markdown } from "./markdown.js";
 
 const PICTURES = /^image\/(png|jpeg|gif|webp|avif|bmp|svg\+xml)$/;
 const SOUNDS = /^audio\/[a-z0-9.+-]+$/;
@@ -37,15 +38,23 @@ function linkTo(uri) {
   return isWeb ? h("a", { href: uri, target: "_blank", rel: "noopener noreferrer nofollow" }, text(uri)) : text(uri, "code");
 }
 
+const isMarkdown = (kind) => /^text\/(x-)?markdown(;|$)/i.test(kind ?? "");
+
+/** A text by its media type: Markdown as it is meant, and as it is written. */
+function words(value, kind) {
+  if (!isMarkdown(kind)) return long(value);
+  return tabs("The text", [["Read", () => markdown(value, { below: 1 })], ["As written", () => long(value)]]);
+}
+
 function block(one) {
-  if (one.type === "text") return long(one.text);
+  if (one.type === "text") return words(one.text, one.mimeType);
   if (one.type === "image" && PICTURES.test(one.mimeType)) return h("figure", {}, h("img", { src: `data:${one.mimeType};base64,${one.data}`, alt: `An image of type ${one.mimeType}` }), h("figcaption", {}, saving("image", () => bytesOf(one.data))));
   if (one.type === "audio" && SOUNDS.test(one.mimeType)) return h("figure", {}, h("audio", { controls: true, src: `data:${one.mimeType};base64,${one.data}` }), h("figcaption", {}, saving("audio", () => bytesOf(one.data))));
   if (one.type === "resource_link") return h("p", { class: "resource" }, h("span", { class: "quiet" }, "A resource: "), one.name && [text(one.name, "b"), " "], linkTo(one.uri), " ", text(one.mimeType, "span", { class: "quiet" }));
   if (one.type === "resource") {
-    const { uri, name, mimeType, text: words, blob } = one.resource;
+    const { uri, name, mimeType, text: held, blob } = one.resource;
     const label = (name || uri || "file").split("/").pop() || "file";
-    return h("div", { class: "resource" }, h("p", {}, h("span", { class: "quiet" }, "A file: "), text(name || uri || "without a name", "b"), " ", text(mimeType, "span", { class: "quiet" }), " ", saving(label, () => (words !== undefined ? words : bytesOf(blob)))), words !== undefined && long(words));
+    return h("div", { class: "resource" }, h("p", {}, h("span", { class: "quiet" }, "A file: "), text(name || uri || "without a name", "b"), " ", text(mimeType, "span", { class: "quiet" }), " ", saving(label, () => (held !== undefined ? held : bytesOf(blob)))), held !== undefined && words(held, mimeType));
   }
   return saving(one.type, () => bytesOf(one.data ?? ""));
 }

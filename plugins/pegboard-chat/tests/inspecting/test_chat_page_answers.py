@@ -1,0 +1,223 @@
+"""What the page Chat is answered: a question and its events, the conversation of a browser, what is refused."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from typing import Any
+
+import pytest
+import trio
+import trio.testing
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pegboard import ToolError
+from pegboard_chat import Budget, ModelError
+from pegboard_chat.inspecting.page import ChatPage
+from pegboard_chat.inspecting.question import question_of
+from pegboard_chat.models import chosen_model
+from pegboard_inspect import PageStream
+
+
+class Asked:
+    """A page before one browser's session, without an inspector."""
+
+    def __init__(self, host: Any, **more: Any) -> None:
+        self.host = host
+        self.page = ChatPage().page()
+        self.session = host.session("ada", channel="chat", **more)
+
+    async def __call__(self, name: str, value: Any = None) -> list[Any]:
+        said: list[Any] = []
+
+        async def send(one: Any) -> None:
+            await trio.lowlevel.checkpoint()
+            said.append(json.loads(json.dumps(one)))
+
+        self.said = said
+        await self.page.streams[name](PageStream(host=self.host, session=self.session, send=send), value)
+        return said
+
+    async def roles(self) -> list[str]:
+        return [one["role"] for one in (await self("open"))[0]["conversation"]["messages"]]
+
+
+@pytest.fixture
+def ask_page(host_with: Any, chat_kit: Any) -> Any:
+    async def opened(**chat: Any) -> Asked:
+        host = await host_with(*chat_kit.plugins, config={"plugins": {"chat": {"model": "kit", **chat}}})
+        host.add(*chat_kit.tools)
+        return Asked(host)
+
+    return opened
+
+
+async def test_a_question_is_told_as_it_is_answered_and_kept(ask_page: Any) -> None:
+    page = await ask_page()
+    said = await page("ask", {"text": "outer"})
+    kinds = [one["type"] for one in said if one["type"] != "outcome"]
+    assert kinds == [
+        "begun", "thinking", "text", "round", "call", "result", "text", "text", "text", "round", "end", "totals",
+    ]  # fmt: skip
+    nested, outer = (one for one in said if one["type"] == "outcome")
+    assert (nested["name"], nested["parent_id"], outer["id"]) == ("add", outer["id"], "c0")
+    assert outer["timings"]["execute"] > 0
+    assert said[-1]["requests"] == 2
+    assert said[-1]["usage"]["input_tokens"] == 2_000
+    assert await page.roles() == ["user", "assistant", "tool", "assistant"]
+
+
+async def test_a_page_that_comes_again_finds_its_conversation_and_its_calls(ask_page: Any) -> None:
+    page = await ask_page()
+    await page("ask", {"text": "outer"})
+    whole = await page("open")
+    assert [one["type"] for one in whole] == ["conversation", "outcome", "outcome", "totals"]
+    other = Asked(page.host)
+    other.page = page.page
+    assert (await other("open"))[0]["conversation"]["messages"] == []
+
+
+async def test_calls_that_do_not_run_are_told_too(ask_page: Any) -> None:
+    page = await ask_page(max_tool_calls=1)
+    said = await page("ask", {"text": 'add {"a": 1, "b": 1}\nadd {"a": 2, "b": 2}'})
+    (rounded, _) = (one for one in said if one["type"] == "round")
+    assert [call["arguments"]["a"] for call in rounded["calls"]] == [1, 2]
+    assert [one["ok"] for one in said if one["type"] == "result"] == [False, True]
+    assert said[-2]["reason"] == "max_tool_calls"
+
+
+async def test_a_budget_of_the_page_holds_for_its_question_alone(ask_page: Any) -> None:
+    page = await ask_page()
+    one = await page("ask", {"text": 'add {"a": 1, "b": 1}', "budget": {"max_tool_calls": 0}})
+    assert one[-2]["reason"] is None
+    assert not any(event["type"] == "call" for event in one)
+    other = await page("ask", {"text": 'add {"a": 1, "b": 1}'})
+    assert any(event["type"] == "call" for event in other)
+
+
+async def test_an_answer_that_breaks_off_is_kept_and_asked_for_again(ask_page: Any) -> None:
+    page = await ask_page()
+    with pytest.raises(ModelError, match="broke off"):
+        await page("ask", {"text": "go", "model": "kit:broken"})
+    assert [one["type"] for one in page.said] == ["begun", "text", "cut"]
+    assert await page.roles() == ["user", "assistant"]
+    said = await page("ask", {"text": None, "model": "kit:cut"})
+    assert said[-2]["stop"] == "length"
+    assert await page.roles() == ["user", "assistant"]
+
+
+async def test_there_is_nothing_to_ask_again_where_nothing_was_asked(ask_page: Any) -> None:
+    page = await ask_page()
+    with pytest.raises(ToolError, match="ask something"):
+        await page("ask", {})
+    assert await page.roles() == []
+
+
+async def test_whoever_leaves_stops_the_answer_and_what_came_of_it_is_kept(ask_page: Any) -> None:
+    page = await ask_page()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(page, "ask", {"text": "hm", "model": "kit:slow"})
+        while not any(one["type"] == "text" for one in getattr(page, "said", ())):
+            await trio.testing.wait_all_tasks_blocked()
+        asking = page.said
+        for refused in ("ask", "begin"):
+            with pytest.raises(ToolError, match="waits for an answer"):
+                await page(refused, {"text": "me first"} if refused == "ask" else None)
+        assert asking[-1]["text"] == "let me think"
+        nursery.cancel_scope.cancel()
+    messages = (await page("open"))[0]["conversation"]["messages"]
+    assert messages[-1]["cut"] == "left"
+    said = await page("ask", {"text": "now", "model": "kit:slow"})
+    assert said[-2]["text"] == "there you are"
+    assert page.host.runtime.observers == ()
+
+
+async def test_a_question_that_is_not_asked_changes_nothing(ask_page: Any) -> None:
+    page = await ask_page(max_cost=1.0)
+    for value in ({"text": "x", "model": "keyless"}, {"text": "x", "model": "nobody:x"}, {"text": "x"}):
+        with pytest.raises(Exception, match=r"set KIT_KEY|no provider|price of kit"):
+            await page("ask", value)
+        assert page.said == []
+        assert await page.roles() == []
+    assert page.host.runtime.observers == ()
+
+
+async def test_a_saved_conversation_goes_on_and_another_file_changes_nothing(ask_page: Any) -> None:
+    page = await ask_page()
+    await page("ask", {"text": "outer"})
+    saved = (await page("open"))[0]["conversation"]
+    await page("begin", None)
+    assert await page.roles() == []
+    for broken in ({"pegboard_conversation": 1}, {"pegboard_conversation": 99, "messages": []}, [], "x", 3):
+        with pytest.raises(ToolError, match="not a saved conversation"):
+            await page("begin", broken)
+    (whole, *_) = await page("begin", saved)
+    assert whole["conversation"] == saved
+    await page("ask", {"text": 'add {"a": 1, "b": 1}'})
+    assert len(await page.roles()) == 8
+
+
+async def test_what_can_be_chosen_is_told_and_what_is_missing(ask_page: Any) -> None:
+    page = await ask_page(max_tool_calls=2)
+    data = await page.page.data(page.host)
+    assert (data["model"], data["problem"], data["has_terminal"], data["tools"]) == ("kit", None, False, 5)
+    assert {one["name"]: one["missing"] for one in data["providers"]} == {
+        "echo": None, "keyless": "set KIT_KEY", "kit": None,
+    }  # fmt: skip
+    assert data["budget"]["max_tool_calls"] == 2
+    models = page.page.actions["models"]
+    assert await models(page.host, "kit") == ["calling", "slow"]
+    with pytest.raises(ModelError, match="set KIT_KEY"):
+        await models(page.host, "keyless")
+    for wrong in ("nobody", None, ["kit"]):
+        with pytest.raises(ToolError, match="no provider"):
+            await models(page.host, wrong)
+
+
+async def test_without_any_model_the_page_says_what_to_set(host_with: Any, chat_kit: Any) -> None:
+    host = await host_with(chat_kit.plugins[0])
+    data = await ChatPage().page().data(host)
+    assert data["model"] is None
+    assert "no provider of models is ready" in data["problem"]["problem"]
+    assert "--model echo" in data["problem"]["hint"]
+
+
+async def test_the_only_ready_provider_is_chosen(host_with: Any, chat_kit: Any) -> None:
+    host = await host_with(*chat_kit.plugins)
+    assert chosen_model(host) == "kit"
+
+
+NAMES = ["max_tool_calls", "max_rounds", "max_tokens", "max_seconds", "max_cost", "nonsense"]
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inside: st.lists(inside, max_size=3) | st.dictionaries(st.text(max_size=10), inside, max_size=3),
+    max_leaves=5,
+)
+
+
+@given(
+    st.one_of(
+        ANYTHING,
+        st.fixed_dictionaries(
+            {},
+            optional={
+                "text": ANYTHING,
+                "model": ANYTHING,
+                "budget": ANYTHING | st.dictionaries(st.sampled_from(NAMES), ANYTHING, max_size=3),
+            },
+        ),
+    )
+)
+def test_whatever_a_page_sends_is_a_question_or_says_what_is_wrong(value: Any) -> None:
+    question = None
+    with contextlib.suppress(ToolError):
+        question = question_of(value, Budget())
+    if question is None:
+        with pytest.raises(ToolError) as raised:
+            question_of(value, Budget())
+        assert raised.value.details["faults"]
+        return
+    assert question.text is None or question.text.strip()
+    for most in (question.budget.max_tokens, question.budget.max_seconds, question.budget.max_cost):
+        assert most is None or 0 < most < float("inf")
