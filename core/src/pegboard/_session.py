@@ -67,6 +67,7 @@ class HostSession(Session):
         self.read_only = visible.read_only
         self.approvals: set[str] = set()
         self.sampler: Sampler | None = None
+        self.cuts_results = True
         core = host.board.config.core
         self.approval_timeout_s = core.approval_timeout_s
         self._kept: ResultStore | None = None
@@ -344,6 +345,8 @@ class HostSession(Session):
                 scope.deadline = trio.current_time() + left
 
     def cut(self, result: ToolResult, max_bytes: int) -> ToolResult:
+        if not self.cuts_results:
+            return result
         shown = self.kept.cut(result, max_bytes)
         if shown is not result:
             self._host.offer_read_result()

@@ -96,6 +96,8 @@ class Session(Protocol):
         approval_timeout_s: how long a person may take to answer, in seconds.
         sampler: the model behind the session, where there is one: `async sampler(request)` takes the parameters of
             MCP's `sampling/createMessage` and gives its result, both as JSON. Who asks it has asked the person first.
+        cuts_results: whether a result that is too large is cut, and kept for `read_result`. False: it is given whole,
+            to whoever carries it to another host, which cuts it for a session of its own.
 
     .. versionadded:: 0.1
     """
@@ -106,6 +108,7 @@ class Session(Protocol):
     read_only: bool
     approvals: set[str]
     sampler: Sampler | None
+    cuts_results: bool
     approval_timeout_s: float
 
     @property
