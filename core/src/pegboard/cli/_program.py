@@ -49,6 +49,7 @@ PACKAGES = {
     "connect": "pegboard-mcp",
     "config import": "pegboard-mcp",
     "gateway": "pegboard-http",
+    "worker": "pegboard-nats",
     "inspect": "pegboard-inspect",
     "chat": "pegboard-chat",
     "eval": "pegboard-chat",

@@ -1,0 +1,306 @@
+"""A call, at the host: it is asked of one worker of a group, and what becomes of it is told truly.
+
+Where nobody took it, it was not executed: it is asked again for a while, then `executed: false`. Once a worker may
+have it, a silence is no answer: the worker is asked whether it is there, and where it is not, the outcome is unknown.
+Nothing that may have been executed is sent again, unless the tool is read-only or idempotent, and then once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import random
+from typing import TYPE_CHECKING, Any
+
+import trio
+
+from pegboard import CallContext, ErrorCode, Retry, ToolError, ToolResult
+from pegboard.limits import CALL_LEVELS
+from pegboard.trace import carrier
+from pegboard_nats import wire
+from pegboard_nats.client import DeniedError, LinkError, LinkLostError, NoRespondersError, NotConnectedError
+from pegboard_nats.protocol import LocalProtocolError, TooLargeError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pegboard_nats.client import Client, Mailbox
+    from pegboard_nats.protocol import Message
+
+ASK_AGAIN_S = 2.0
+"""How long a call that nobody took is asked again: a worker that is started anew comes back in that time."""
+PAUSE_S = (0.01, 0.2)
+SILENCES = 3
+"""How many questions whether it is alive a worker may leave without an answer; a busy one may be late."""
+MAX_QUESTIONS = 100
+
+
+class _NotTakenError(Exception):
+    """Nobody took the call: it was not executed. The arguments say why, and whether workers are there."""
+
+    def __init__(self, why: str, *, is_busy: bool = False) -> None:
+        super().__init__(why)
+        self.is_busy = is_busy
+
+
+class _LostError(Exception):
+    """A worker may have the call, and nobody will answer."""
+
+
+class RemoteCalls:
+    """Calls of the tools of one group.
+
+    Args:
+        client: the link to NATS.
+        subjects: of the group.
+        alive_s: how often the worker of a call is asked whether it is alive, in seconds.
+    """
+
+    def __init__(self, client: Client, subjects: wire.Subjects, *, alive_s: float) -> None:
+        self._client = client
+        self._subjects = subjects
+        self._alive_s = alive_s
+
+    async def call(
+        self, context: CallContext, tool: str, fingerprint: str, arguments: Mapping[str, Any], *, repeatable: bool
+    ) -> ToolResult:
+        """Have a worker do it.
+
+        Args:
+            tool: its name there.
+            fingerprint: of the definition that the caller was offered; a worker that has another one does nothing.
+            repeatable: whether it may be executed twice.
+
+        Raises:
+            ToolError: it failed; the code says whether it may have run.
+        """
+        nested = wire.depth.get() + context.depth + 1
+        if nested >= CALL_LEVELS:
+            text = f"calls are nested {CALL_LEVELS} deep over hosts; a tool probably calls itself"
+            raise ToolError(ErrorCode.FORBIDDEN, text, reason="depth", executed=False)
+        body, headers = wire.to_bytes(arguments), self._headers(context, fingerprint, nested)
+        again, pause_s = False, PAUSE_S[0]
+        until = trio.current_time() + ASK_AGAIN_S
+        while True:
+            try:
+                return await self._once(context, tool, body, headers)
+            except _NotTakenError as problem:
+                if trio.current_time() >= until:
+                    raise self._not_executed(tool, problem) from None
+            except _LostError as problem:
+                if again or not repeatable:
+                    raise self._unknown(tool, str(problem), repeatable=repeatable) from None
+                again, until = True, trio.current_time() + ASK_AGAIN_S
+            await trio.sleep(pause_s * random.uniform(0.5, 1.0))
+            pause_s = min(pause_s * 2, PAUSE_S[1])
+
+    def _headers(self, context: CallContext, fingerprint: str, nested: int) -> dict[str, str]:
+        headers = {
+            wire.CALL_ID: wire.escape(context.call_id),
+            wire.FINGERPRINT: fingerprint,
+            wire.DEPTH: str(nested),
+            **(carrier.get() or {}),
+        }
+        session = context.session
+        if session.user_id is not None:
+            headers[wire.USER] = wire.escape(session.user_id)
+        if session.can_ask:
+            headers[wire.CAN_ASK] = "1"
+        if context.tool.limits.requires_confirmation:
+            headers[wire.APPROVED] = "1"  # else the call would not have come here
+        return headers
+
+    async def _once(self, context: CallContext, tool: str, body: bytes, headers: dict[str, str]) -> ToolResult:
+        """Ask one worker.
+
+        Raises:
+            _NotTakenError: nobody has it.
+            _LostError: somebody may have it, and it will not be answered.
+            ToolError: it can be asked of nobody, or it failed.
+        """
+        if context.deadline < float("inf"):
+            left_ms = max(1, int((context.deadline - trio.current_time()) * 1000))
+            headers = headers | {wire.DEADLINE_MS: str(left_ms)}
+        with self._client.replies() as mailbox:
+            conversation = _Conversation(self._client, self._subjects, mailbox, self._alive_s)
+            try:
+                context.begun()
+                await self._client.ask(mailbox, self._subjects.call(tool), body, headers=headers)
+                return await conversation.result(context)
+            except (NoRespondersError, NotConnectedError) as problem:
+                if conversation.instance is not None:  # of an answer to the worker's question
+                    raise _LostError(str(problem)) from None
+                conversation.is_over = True
+                nobody = isinstance(problem, NoRespondersError)
+                raise _NotTakenError(
+                    f"no worker of {self._subjects.group!r} serves it" if nobody else str(problem)
+                ) from None
+            except (DeniedError, TooLargeError, LocalProtocolError) as problem:
+                conversation.is_over = True
+                raise self._impossible(tool, problem) from None
+            except LinkError as problem:
+                raise _LostError(str(problem)) from None
+            finally:
+                if not conversation.is_over:
+                    conversation.cancel()
+
+    def _impossible(self, tool: str, problem: Exception) -> ToolError:
+        if isinstance(problem, TooLargeError):
+            text = (
+                f"the arguments of {tool!r} are too large for a worker: {problem.size:,} bytes with their headers, "
+                f"expected at most {problem.max_payload:,}; nothing was done"
+            )
+            return ToolError(ErrorCode.INVALID_INPUT, text, reason="size", executed=False)
+        text = f"{tool!r} cannot be asked of the group {self._subjects.group!r}: {problem}; nothing was done"
+        return ToolError(ErrorCode.UPSTREAM_ERROR, text, executed=False, retry=Retry.CHANGED.value)
+
+    def _not_executed(self, tool: str, problem: _NotTakenError) -> ToolError:
+        text = f"{tool!r} was not executed: {problem}; it was asked for {ASK_AGAIN_S:g} s"
+        details = {"group": self._subjects.group, "executed": False, "retry": Retry.SAME.value}
+        if problem.is_busy:
+            return ToolError(ErrorCode.RATE_LIMITED, text, details, reason="busy")
+        return ToolError(ErrorCode.UPSTREAM_ERROR, text, details)
+
+    def _unknown(self, tool: str, why: str, *, repeatable: bool) -> ToolError:
+        details = {"group": self._subjects.group}
+        if repeatable:
+            text = f"the answer of {tool!r} was lost twice: {why}"
+            return ToolError(ErrorCode.UPSTREAM_ERROR, text, details, retry=Retry.SAME.value)
+        text = f"{tool!r} may have run, and its answer is lost: {why}; look before you call it again"
+        return ToolError(ErrorCode.OUTCOME_UNKNOWN, text, details)
+
+
+class _Conversation:
+    """What a worker says of one call.
+
+    Attributes:
+        instance: the worker that accepted it; None: none so far.
+        is_over: whether there is nothing to end at the worker.
+    """
+
+    def __init__(self, client: Client, subjects: wire.Subjects, mailbox: Mailbox, alive_s: float) -> None:
+        self._client = client
+        self._subjects = subjects
+        self._mailbox = mailbox
+        self._alive_s = alive_s
+        self._silences = 0
+        self._questions = 0
+        self._parts: list[bytes] = []
+        self._size = 0
+        self.instance: str | None = None
+        self.is_over = False
+
+    def cancel(self) -> None:
+        """Tell the worker that nobody waits any more; whoever may have it, where none has accepted it."""
+        with contextlib.suppress(LinkError, LocalProtocolError):
+            where = self._subjects.of("cancel", self.instance or "all")
+            self._client.publish_nowait(where, self._mailbox.subject.encode())
+
+    async def result(self, context: CallContext) -> ToolResult:
+        """Listen until the result is there; raises as `RemoteCalls._once`."""
+        gone = False
+        while True:
+            message: Message | None = None
+            with trio.move_on_after(0 if gone else self._alive_s):
+                message = await self._mailbox.get()
+            if message is None:
+                if gone:
+                    raise _LostError("its worker does not know of it any more")
+                gone = not await self._is_running()
+                continue
+            self._silences = 0
+            kind = message.headers.get(wire.KIND)
+            if kind == wire.ACCEPTED:
+                self.instance = message.headers.get(wire.INSTANCE, "")
+                if not self.instance.isalnum():
+                    raise _LostError("who accepted it did not say who it is")
+            elif kind in (wire.BUSY, wire.STALE):
+                self.is_over = True
+                why = (
+                    "all workers that were asked are busy"
+                    if kind == wire.BUSY
+                    else "workers have another version of it"
+                )
+                raise _NotTakenError(why, is_busy=kind == wire.BUSY)
+            elif kind == wire.PROGRESS:
+                await _report(context, message)
+            elif kind == wire.ASK:
+                await self._ask(context, message)
+            elif kind in (wire.PART, wire.RESULT):
+                self._take(message)
+                if kind == wire.RESULT:
+                    self.is_over = True
+                    return self._read_result(message)
+
+    async def _is_running(self) -> bool:
+        """Whether the worker still has the call; True where it is silent, and may be busy.
+
+        Raises:
+            _LostError: it is not there any more.
+        """
+        if self.instance is None:
+            raise _LostError(f"no worker accepted it within {self._alive_s:g} s")
+        where = self._subjects.of("alive", self.instance)
+        try:
+            answer = await self._client.request(where, self._mailbox.subject.encode(), timeout_s=self._alive_s)
+        except NoRespondersError:
+            raise _LostError("its worker is gone") from None
+        except trio.TooSlowError:
+            self._silences += 1
+            if self._silences >= SILENCES:
+                raise _LostError(f"its worker did not answer for {SILENCES * self._alive_s:g} s") from None
+            return True
+        return answer.payload == b"running"
+
+    def _take(self, message: Message) -> None:
+        self._parts.append(message.payload)
+        self._size += len(message.payload)
+        if self._size > wire.MAX_RESULT:
+            raise _LostError(f"its result is larger than {wire.MAX_RESULT:,} bytes")
+
+    def _read_result(self, last: Message) -> ToolResult:
+        """The result of all its parts; it ran, whatever it is.
+
+        Raises:
+            ToolError: what came is no result.
+        """
+        try:
+            if last.headers.get(wire.PARTS, "1") != str(len(self._parts)):
+                raise ValueError("a part of the result is missing")
+            line = json.loads(b"".join(self._parts))
+            result = ToolResult.from_json(line)
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            text = "the worker's answer cannot be read; the tool ran"
+            raise ToolError(ErrorCode.UPSTREAM_ERROR, text, executed=True, retry=Retry.UNKNOWN.value) from None
+        if result.error is not None:
+            raise result.error
+        return ToolResult(result.content, result.data, details=result.details)
+
+    async def _ask(self, context: CallContext, message: Message) -> None:
+        """Put the worker's question to the caller's person, and send the answer back."""
+        asked = wire.from_bytes(message.payload)
+        self._questions += 1
+        answer: Any = None
+        if self._questions <= MAX_QUESTIONS and isinstance(question := asked.get("question"), str):
+            schema, url = asked.get("schema"), asked.get("url")
+            with contextlib.suppress(ToolError):  # nobody is there, or did not answer: the worker says what that means
+                if isinstance(schema, dict) or isinstance(url, str):
+                    form = schema if isinstance(schema, dict) else None
+                    answer = await context.elicit(question, schema=form, url=url if isinstance(url, str) else None)
+                else:
+                    answer = await context.confirm(question)
+        if message.reply is not None:
+            value = dict(answer) if isinstance(answer, dict) or hasattr(answer, "keys") else answer
+            try:
+                await self._client.publish(message.reply, wire.to_bytes({"answer": value}))
+            except NotConnectedError as problem:
+                raise LinkLostError(str(problem)) from None
+
+
+async def _report(context: CallContext, message: Message) -> None:
+    said = wire.from_bytes(message.payload)
+    done, total, text = said.get("done"), said.get("total"), said.get("message")
+    if isinstance(done, (int, float)):
+        await context.progress(
+            done, total if isinstance(total, (int, float)) else None, text if isinstance(text, str) else None
+        )

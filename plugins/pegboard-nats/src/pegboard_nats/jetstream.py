@@ -1,0 +1,91 @@
+"""Streams of a NATS server (JetStream): requests to `$JS.API.*` that carry JSON, and publishing that is confirmed.
+
+Nothing more than requests is needed. Source: the JetStream API of NATS (ADR-1 and its successors).
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pegboard_nats.client import Client
+    from pegboard_nats.protocol import Message
+
+API_S = 5.0
+NO_MESSAGE = 10037
+NO_STREAM = 10059
+STREAM_EXISTS = 10058
+MAX_SUBJECT_MESSAGES = 10077
+"""A subject holds as many messages as it may."""
+
+
+class JetStreamError(Exception):
+    """The server refused; `number` is its `err_code`, or the status of an answer without one."""
+
+    def __init__(self, number: int, description: str) -> None:
+        super().__init__(f"{description} ({number})")
+        self.number = number
+        self.description = description
+
+
+async def api(client: Client, name: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Ask `$JS.API.NAME`.
+
+    Raises:
+        JetStreamError: it was refused.
+        NoRespondersError: the server has no streams (`nats-server -js`).
+        LinkError, trio.TooSlowError: there is no answer.
+    """
+    payload = json.dumps(body).encode() if body else b""
+    return _answer_of(await client.request(f"$JS.API.{name}", payload, timeout_s=API_S))
+
+
+async def require_stream(client: Client, config: Mapping[str, Any]) -> None:
+    """Have a stream of that configuration, made where there is none; one that is another is changed where it can be.
+
+    Raises:
+        JetStreamError: it cannot be.
+    """
+    name = config["name"]
+    try:
+        await api(client, f"STREAM.CREATE.{name}", config)
+    except JetStreamError as problem:
+        if problem.number != STREAM_EXISTS:
+            raise
+        await api(client, f"STREAM.UPDATE.{name}", config)
+
+
+async def publish(
+    client: Client, subject: str, payload: bytes = b"", *, headers: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """Publish to a stream; its answer says that it is kept: `seq`, and `val` of a counter.
+
+    Raises:
+        JetStreamError: it was refused, and is not kept.
+        NoRespondersError: no stream listens there.
+        LinkError, trio.TooSlowError: there is no answer, and it may be kept.
+    """
+    return _answer_of(await client.request(subject, payload, headers=headers, timeout_s=API_S))
+
+
+async def last_of(client: Client, stream: str, subject: str) -> Message | None:
+    """The newest message that a stream keeps of a subject; `Nats-Time-Stamp` of its headers says since when."""
+    message = await client.request(f"$JS.API.DIRECT.GET.{stream}.{subject}", timeout_s=API_S)
+    return None if message.status == 404 else message
+
+
+def _answer_of(message: Message) -> dict[str, Any]:
+    try:
+        answer = json.loads(message.payload)
+    except (ValueError, RecursionError):
+        answer = None
+    if not isinstance(answer, dict):
+        raise JetStreamError(message.status or 500, "the server's answer is no JSON object")
+    error = answer.get("error")
+    if isinstance(error, dict):
+        number = error.get("err_code") or error.get("code")
+        raise JetStreamError(number if isinstance(number, int) else 500, str(error.get("description", ""))[:200])
+    return answer

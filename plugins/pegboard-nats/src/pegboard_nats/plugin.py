@@ -1,0 +1,51 @@
+"""The hooks of pegboard-nats. Nothing here connects, or imports what does, unless a group is configured."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pegboard import hookimpl
+from pegboard_nats.settings import NatsSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from contextlib import AbstractAsyncContextManager
+
+    import click
+
+    from pegboard import ToolSource
+    from pegboard_nats.client import Client
+
+
+@hookimpl
+def provide_settings() -> type[NatsSettings]:
+    """`servers`, `groups` and more."""
+    return NatsSettings
+
+
+@hookimpl
+def open_resources(settings: NatsSettings) -> AbstractAsyncContextManager[Client] | None:
+    """The link that all groups of a host share."""
+    if not settings.groups:
+        return None
+    from pegboard_nats.link import open_link
+
+    return open_link(settings)
+
+
+@hookimpl
+def provide_sources(settings: NatsSettings) -> Iterable[ToolSource]:
+    """One for each group."""
+    if not settings.groups:
+        return ()
+    from pegboard_nats.source import make_sources
+
+    return make_sources(settings)
+
+
+@hookimpl
+def register_commands(cli: click.Group) -> None:
+    """`worker`."""
+    from pegboard_nats.commands import worker
+
+    cli.add_command(worker)

@@ -1,0 +1,398 @@
+"""NATS as a client speaks it, without I/O: bytes in, events out; commands in, bytes out. In the manner of h11.
+
+    AWAIT_INFO --INFO--> AWAIT_CONNECT --connect()--> AWAIT_PONG --PONG--> OPEN
+                                                                             |
+    a fault of the server, or the end of its bytes, in any state --------> CLOSED
+
+Between INFO and CONNECT the shell may put TLS under the link. Whatever came in clear behind INFO would be taken for
+what the server says under TLS, so nothing but its reason to hang up is read there, and `start_tls` refuses the rest
+(CVE-2011-0411 is the same mistake in SMTP).
+
+What is given to `receive` may be cut anywhere: the events are the same. Everything that a server or a peer says is
+bounded: lines, messages, headers. A message that is too large is skipped, and its headers that are none are left out,
+since whoever may publish must not be able to end the links of all who listen.
+
+Source of the rules: the client protocol of NATS, and ADR-4 for headers.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from enum import Enum
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MAX_LINE = 65_536
+"""Of a line of the server, in bytes. INFO is the longest: it lists the servers of the cluster."""
+MAX_MESSAGE = 64 * 1024 * 1024
+"""Of a message with its headers, in bytes: no server lets more through (`max_payload`)."""
+MAX_HEADERS = 100
+"""How many headers of one message are read."""
+MAX_SUBJECT = 1_024
+"""Of a subject, in characters."""
+
+NO_RESPONDERS = 503
+"""The status by which the server answers a request that nobody listens to."""
+
+HEAD = b"NATS/1.0"
+_SUBJECT = re.compile(r"[^\s.*>\x00-\x20\x7f]+(?:\.[^\s.*>\x00-\x20\x7f]+)*")
+_PATTERN = re.compile(r"(?:(?:\*|[^\s.*>\x00-\x20\x7f]+)\.)*(?:>|\*|[^\s.*>\x00-\x20\x7f]+)")
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_HEADER_VALUE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f]*")
+NO_HEADERS: Mapping[str, str] = MappingProxyType({})
+
+
+class State(Enum):
+    """Where a link is."""
+
+    AWAIT_INFO = "await_info"
+    AWAIT_CONNECT = "await_connect"
+    AWAIT_PONG = "await_pong"
+    OPEN = "open"
+    CLOSED = "closed"
+
+
+_ANY = frozenset({b"INFO", b"PING", b"PONG", b"+OK", b"-ERR"})
+SERVER_MAY = MappingProxyType(
+    {
+        State.AWAIT_INFO: frozenset({b"INFO"}),
+        State.AWAIT_CONNECT: frozenset({b"-ERR"}),
+        State.AWAIT_PONG: _ANY,
+        State.OPEN: _ANY | {b"MSG", b"HMSG"},
+        State.CLOSED: frozenset[bytes](),
+    }
+)
+"""What the server may say in each state."""
+
+
+class LocalProtocolError(Exception):
+    """What was asked for is against the protocol, and nothing was sent: our own mistake."""
+
+
+class TooLargeError(LocalProtocolError):
+    """A message with its headers is larger than the server takes; sent all the same, it would end the link."""
+
+    def __init__(self, size: int, max_payload: int) -> None:
+        super().__init__(f"the message takes {size:,} bytes with its headers; the server takes {max_payload:,}")
+        self.size = size
+        self.max_payload = max_payload
+
+
+class Info(NamedTuple):
+    """What a server says of itself, at first and whenever it changes."""
+
+    server_id: str = ""
+    server_name: str = ""
+    version: str = ""
+    max_payload: int = 1024 * 1024
+    headers: bool = False
+    jetstream: bool = False
+    auth_required: bool = False
+    tls_required: bool = False
+    tls_available: bool = False
+    nonce: str = ""
+    ldm: bool = False
+    connect_urls: tuple[str, ...] = ()
+
+
+class Message(NamedTuple):
+    """A message of a subscription. Names of headers are as they were written; of a name that came twice the first
+    counts. `status` is the server's own word in place of an answer, as `NO_RESPONDERS`."""
+
+    subject: str
+    sid: int
+    reply: str | None
+    headers: Mapping[str, str]
+    payload: bytes
+    status: int | None = None
+
+
+class Ping(NamedTuple):
+    """To be answered with `pong`."""
+
+
+class Pong(NamedTuple):
+    """The answer to the oldest `ping` that has none; everything sent before it was read by the server."""
+
+
+class Skipped(NamedTuple):
+    """A message was larger than `MAX_MESSAGE` or what the link takes, and was not read."""
+
+    subject: str
+    size: int
+
+
+class ServerError(NamedTuple):
+    """What the server complains of; after most of these it hangs up."""
+
+    text: str
+
+
+class Closed(NamedTuple):
+    """The last event of a link: why it can go on no longer."""
+
+    why: str
+
+
+Event = Info | Message | Ping | Pong | Skipped | ServerError | Closed
+
+
+class _Expected(NamedTuple):
+    """The first line of a message, whose rest has yet to come."""
+
+    subject: str
+    sid: int
+    reply: str | None
+    header_size: int
+    size: int
+
+
+class _FaultError(Exception):
+    """The server said what it may not."""
+
+
+class Protocol:
+    """One link to one server.
+
+    Args:
+        max_message: larger messages are skipped, in bytes.
+
+    Attributes:
+        state: where the link is.
+        info: the newest that the server said.
+    """
+
+    def __init__(self, *, max_message: int = MAX_MESSAGE) -> None:
+        self.state = State.AWAIT_INFO
+        self.info = Info()
+        self._max_message = max_message
+        self._buffer = bytearray()
+        self._searched = 0  # so far there is no end of a line
+        self._expected: _Expected | None = None
+        self._skip = 0
+
+    # -- what comes in
+
+    def receive(self, data: bytes) -> list[Event]:
+        """The events that these bytes complete; no bytes are the end of the link. The last may be `Closed`, after
+        which nothing comes."""
+        events: list[Event] = []
+        if self.state is State.CLOSED:
+            return events
+        if not data:
+            return [self._close("the server closed the connection")]
+        self._buffer += data
+        try:
+            at = self._read(events)
+        except _FaultError as fault:
+            events.append(self._close(str(fault)))
+        else:
+            del self._buffer[:at]
+            self._searched = max(0, self._searched - at)
+        return events
+
+    def _close(self, why: str) -> Closed:
+        self.state = State.CLOSED
+        self._buffer.clear()
+        return Closed(why)
+
+    def _read(self, events: list[Event]) -> int:
+        """Append what is complete; where the rest begins."""
+        buffer, at = self._buffer, 0
+        while True:
+            if self._skip:
+                skipped = min(self._skip, len(buffer) - at)
+                self._skip -= skipped
+                at += skipped
+                if self._skip:
+                    return at
+            if (expected := self._expected) is not None:
+                end = at + expected.size
+                if len(buffer) < end + 2:
+                    return at
+                if buffer[end : end + 2] != b"\r\n":
+                    raise _FaultError("the server's message does not end where it said")
+                events.append(_message_of(expected, bytes(buffer[at:end])))
+                self._expected, at = None, end + 2
+                continue
+            end = buffer.find(b"\r\n", max(at, self._searched))
+            if (len(buffer) if end < 0 else end) - at > MAX_LINE:
+                raise _FaultError(f"the server's line is longer than {MAX_LINE:,} bytes")
+            if end < 0:
+                self._searched = max(at, len(buffer) - 1)  # the last byte may be half of an end
+                return at
+            if (event := self._line(bytes(buffer[at:end]))) is not None:
+                events.append(event)
+            at = end + 2
+
+    def _line(self, line: bytes) -> Event | None:
+        """The event of one line; None: it has none, or its message has yet to come.
+
+        Raises:
+            _FaultError: the server may not say that.
+        """
+        verb, _, rest = line.partition(b" ")
+        verb = verb.upper()
+        if verb not in SERVER_MAY[self.state]:
+            shown = line[:40].decode("ascii", "replace")
+            raise _FaultError(f"the server said {shown!r} in the state {self.state.value}: is it a NATS server?")
+        if verb == b"MSG" or verb == b"HMSG":
+            return self._message_line(rest.split(), has_headers=verb == b"HMSG")
+        if verb == b"PING":
+            return Ping()
+        if verb == b"PONG":
+            if self.state is State.AWAIT_PONG:
+                self.state = State.OPEN
+            return Pong()
+        if verb == b"INFO":
+            self.info = _info_of(rest)
+            if self.state is State.AWAIT_INFO:
+                self.state = State.AWAIT_CONNECT
+            return self.info
+        if verb == b"-ERR":
+            return ServerError(rest.decode("utf-8", "replace").strip().strip("'"))
+        return None  # +OK
+
+    def _message_line(self, words: list[bytes], *, has_headers: bool) -> Event | None:
+        sizes = words[-2:] if has_headers else words[-1:]
+        names = words[: -len(sizes)]
+        if len(names) not in (2, 3) or not all(word.isdigit() and len(word) < 11 for word in [*sizes, names[1]]):
+            raise _FaultError("the server announced a message in a way that cannot be read")
+        size, header_size = int(sizes[-1]), int(sizes[0]) if has_headers else 0
+        if header_size > size:
+            raise _FaultError("the server announced headers that are longer than their message")
+        subject, *reply = (name.decode("utf-8", "surrogateescape") for name in (names[0], *names[2:]))
+        if size > self._max_message:
+            self._skip = size + 2
+            return Skipped(subject, size)
+        self._expected = _Expected(subject, int(names[1]), reply[0] if reply else None, header_size, size)
+        return None
+
+    # -- what goes out
+
+    def start_tls(self) -> None:
+        """TLS begins here: from now on, bytes are those that come out of it.
+
+        Raises:
+            LocalProtocolError: it is too late, or something came in clear that would be taken for more than it is.
+        """
+        if self.state is not State.AWAIT_CONNECT or self._buffer:
+            raise LocalProtocolError("something was said in clear behind INFO, where TLS has to begin")
+
+    def connect(self, **options: Any) -> bytes:
+        """CONNECT, and the PING whose answer says that the server lets us in."""
+        self._require(State.AWAIT_CONNECT)
+        self.state = State.AWAIT_PONG
+        fixed = {"verbose": False, "pedantic": False, "lang": "python", "protocol": 1, "echo": True}
+        capabilities = {"headers": self.info.headers, "no_responders": self.info.headers}
+        return b"CONNECT %b\r\nPING\r\n" % json.dumps(fixed | capabilities | options).encode()
+
+    def ping(self) -> bytes:
+        """PING: the server answers `Pong` once it has read all before it."""
+        self._require(State.OPEN)
+        return b"PING\r\n"
+
+    def pong(self) -> bytes:
+        """The answer to `Ping`."""
+        self._require(State.AWAIT_PONG, State.OPEN)
+        return b"PONG\r\n"
+
+    def publish(
+        self, subject: str, payload: bytes = b"", *, reply: str | None = None, headers: Mapping[str, str] | None = None
+    ) -> bytes:
+        """A message.
+
+        Raises:
+            TooLargeError: with its headers it is larger than the server takes.
+            LocalProtocolError: a subject or a header is none, or the link is not open.
+        """
+        self._require(State.OPEN)
+        head = _encode_headers(headers) if headers else b""
+        if head and not self.info.headers:
+            raise LocalProtocolError("the server takes no headers")
+        size = len(head) + len(payload)
+        if size > self.info.max_payload:
+            raise TooLargeError(size, self.info.max_payload)
+        where = _checked(subject, _SUBJECT)
+        if reply is not None:
+            where += b" " + _checked(reply, _SUBJECT)
+        if head:
+            return b"HPUB %b %d %d\r\n%b%b\r\n" % (where, len(head), size, head, payload)
+        return b"PUB %b %d\r\n%b\r\n" % (where, size, payload)
+
+    def subscribe(self, sid: int, subject: str, queue: str | None = None) -> bytes:
+        """Listen to a subject, which may hold `*` and `>`; as one of a queue group each message reaches one of."""
+        self._require(State.OPEN)
+        where = _checked(subject, _PATTERN)
+        if queue is not None:
+            where += b" " + _checked(queue, _SUBJECT)
+        return b"SUB %b %d\r\n" % (where, sid)
+
+    def unsubscribe(self, sid: int) -> bytes:
+        """Listen no longer."""
+        self._require(State.OPEN)
+        return b"UNSUB %d\r\n" % sid
+
+    def _require(self, *states: State) -> None:
+        if self.state not in states:
+            raise LocalProtocolError(f"the link is {self.state.value}")
+
+
+def _checked(subject: str, form: re.Pattern[str]) -> bytes:
+    if len(subject) > MAX_SUBJECT or form.fullmatch(subject) is None:
+        raise LocalProtocolError(f"{subject[:80]!r} is no subject")
+    return subject.encode("utf-8", "surrogateescape")
+
+
+def _encode_headers(headers: Mapping[str, str]) -> bytes:
+    lines = [HEAD]
+    for name, value in headers.items():
+        if _HEADER_NAME.fullmatch(name) is None or _HEADER_VALUE.fullmatch(value) is None:
+            raise LocalProtocolError(f"{name[:40]!r} is no header, or its value takes more than a line")
+        lines.append(f"{name}: {value}".encode("utf-8", "surrogateescape"))
+    return b"\r\n".join(lines) + b"\r\n\r\n"
+
+
+def _message_of(expected: _Expected, body: bytes) -> Message:
+    subject, sid, reply, header_size, _ = expected
+    if not header_size:
+        return Message(subject, sid, reply, NO_HEADERS, body)
+    head, *lines = body[:header_size].split(b"\r\n", MAX_HEADERS + 1)
+    headers: dict[str, str] = {}
+    for line in lines[:MAX_HEADERS]:
+        name, colon, value = line.partition(b":")
+        if colon and name:
+            headers.setdefault(name.decode("utf-8", "replace"), value.decode("utf-8", "replace").strip())
+    status = head[len(HEAD) :].split(maxsplit=1)[:1] if head.startswith(HEAD) else []
+    code = int(status[0]) if status and status[0].isdigit() and len(status[0]) == 3 else None
+    return Message(subject, sid, reply, headers, body[header_size:], code)
+
+
+def _info_of(text: bytes) -> Info:
+    """Read INFO; what is unknown is left out, what is of another type is a fault.
+
+    Raises:
+        _FaultError: it is no INFO.
+    """
+    try:
+        raw = json.loads(text)
+    except (ValueError, RecursionError):
+        raw = None
+    if not isinstance(raw, dict):
+        raise _FaultError("the server's INFO is no JSON object")
+    found: dict[str, Any] = {}
+    for name, otherwise in Info()._asdict().items():
+        value = raw.get(name, otherwise)
+        if name == "connect_urls":
+            value = value if isinstance(value, (list, tuple)) else ()
+            value = tuple(one for one in value if isinstance(one, str))
+        elif type(value) is not type(otherwise):
+            raise _FaultError(f"the server's INFO has a {name!r} of another type")
+        found[name] = value
+    if found["max_payload"] <= 0:
+        raise _FaultError("the server's INFO has a 'max_payload' that lets nothing through")
+    return Info(**found)

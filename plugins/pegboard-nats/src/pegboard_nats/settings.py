@@ -1,0 +1,90 @@
+"""The settings of pegboard-nats: `[plugins.nats]`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping  # noqa: TC003 - the types of fields are looked up at run time
+from math import inf
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from pegboard import Fault, setting
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pegboard_nats.client import Servers
+
+GROUP = re.compile(r"[A-Za-z0-9_-]{1,64}")
+"""What a group may be called: it is part of subjects, and of names of sources."""
+_PREFIX = re.compile(r"[A-Za-z0-9_-]{1,32}(?:\.[A-Za-z0-9_-]{1,32}){0,3}")
+
+
+def _above_zero(_: Any, field: attrs.Attribute[Any], value: float | None) -> None:
+    if value is not None and not 0 < value < inf:
+        raise ValueError("a number above zero")
+
+
+def _prefix(_: Any, field: attrs.Attribute[Any], value: str) -> None:
+    if _PREFIX.fullmatch(value) is None:
+        raise ValueError("words of letters, digits, '-' and '_', with dots between")
+
+
+@attrs.frozen(kw_only=True)
+class GroupSettings:
+    """`[plugins.nats.groups.G]`: tools of workers that serve the group.
+
+    .. versionadded:: 0.1
+    """
+
+    timeout_s: float | None = setting(
+        None,
+        validator=_above_zero,
+        stricter="lower",
+        help="the deadline of tools that have none of their own, in seconds",
+    )
+    required: bool = setting(False, help="whether the host must not open unless a worker answers")
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class NatsSettings:
+    """`[plugins.nats]`.
+
+    .. versionadded:: 0.1
+    """
+
+    servers: tuple[str, ...] = setting(
+        ("nats://127.0.0.1:4222",), widens=True, secret=True, help="NATS servers of one system: nats:// or tls:// each"
+    )
+    groups: Mapping[str, GroupSettings] = setting(
+        factory=dict, widens=True, help="groups of workers whose tools are on the board"
+    )
+    credentials: str | None = setting(
+        None, widens=True, beside_file=True, help="a .creds file, or one with the seed of an nkey: who we are to NATS"
+    )
+    tls_ca: str | None = setting(
+        None, widens=True, beside_file=True, help="certificates to trust; with it, nothing is said without TLS"
+    )
+    prefix: str = setting("pb", widens=True, validator=_prefix, help="what all subjects begin with")
+    concurrency: int = setting(64, validator=_above_zero, stricter="lower", help="calls that a worker runs at once")
+    alive_s: float = setting(
+        1.0, validator=_above_zero, help="how often a caller asks whether the worker of a call is alive, in seconds"
+    )
+    drain_s: float = setting(
+        30.0, validator=_above_zero, help="how long a worker that is told to end works on its calls, in seconds"
+    )
+
+    @classmethod
+    def find_faults(cls, raw: Mapping[str, Any]) -> Iterator[Fault]:
+        """Names of groups, which no field can say alone."""
+        groups = raw.get("groups")
+        for name in groups if isinstance(groups, dict) else ():
+            if GROUP.fullmatch(name) is None:
+                yield Fault(("groups", name), "a name of 1 to 64 letters, digits, '-' and '_'", repr(name[:80]))
+
+    def link(self, name: str) -> Servers:
+        """Where to, and as whom; `name` is what the server's own tools show."""
+        from pegboard_nats.client import Servers
+
+        return Servers(urls=self.servers, credentials=self.credentials, tls_ca=self.tls_ca, name=name)

@@ -1,0 +1,236 @@
+"""The tools of a group's workers, as a source of the host.
+
+Who is there is asked by the service protocol of NATS (ADR-32) when the link comes, when a worker says that something
+changed, and now and then. What they offer is asked by its hash: a thousand workers of one build are asked once. Where
+workers differ, as while a new build is rolled out, each tool is as most of them have it; a worker that has another
+definition of it turns a call away, and another one does it.
+
+Tools of workers that are gone stay on the board: their calls say that nobody is there, and go on once somebody is.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from pegboard import CallContext, ErrorCode, PegboardError, Retry, SourceState, Tool, ToolError, ToolResult
+from pegboard.errors import reason_of
+from pegboard_nats import wire
+from pegboard_nats.link import link_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from pegboard import SourceSlot
+    from pegboard_nats.client import Client
+    from pegboard_nats.protocol import Message
+    from pegboard_nats.settings import GroupSettings, NatsSettings
+
+log = logging.getLogger("pegboard")
+
+LOOK_S = 30.0
+"""How often workers are looked for where nothing says that something changed; half to whole of it."""
+QUIET_S = 0.1
+"""Once a worker has answered: how long the next may take."""
+ANSWER_S = 1.0
+"""How long the first worker may take; and all of them."""
+MAX_WORKERS = 10_000
+SETTLE_S = 0.05
+"""Workers that are started together are looked at together."""
+
+
+def make_sources(settings: NatsSettings) -> list[NatsSource]:
+    """One for each group that the settings name."""
+    return [NatsSource(name, group, settings) for name, group in settings.groups.items()]
+
+
+class NatsSource:
+    """The tools of one group."""
+
+    def __init__(self, group: str, options: GroupSettings, settings: NatsSettings) -> None:
+        self.name = f"nats:{group}"
+        self.timeout_s: float | None = options.timeout_s
+        self.required = options.required
+        self._subjects = wire.Subjects(settings.prefix, group)
+        self._settings = settings
+        self._offered: dict[str, list[dict[str, Any]]] = {}  # definitions by their hash
+        self._shown: tuple[Any, ...] | None = None
+
+    def __repr__(self) -> str:
+        return f"<NatsSource {self.name}>"
+
+    def other_name(self, name: str) -> str:
+        """The name of a tool whose own name something else has already: behind that of its group."""
+        return f"{self._subjects.group}_{name}"
+
+    async def run(self, slot: SourceSlot) -> None:
+        """Follow what the group's workers offer, until cancelled."""
+        import trio
+
+        client = link_of(self._settings)
+        assert client is not None, "the host opens its link before its sources"
+        changed = trio.Event()
+
+        def note(message: Message) -> None:
+            changed.set()
+
+        slot.set_state(SourceState.STARTING)
+        subscription = client.subscribe(self._subjects.of("changed"), note)
+        try:
+            while True:
+                changed = trio.Event()
+                state, reason = await self._look(client, slot)
+                slot.set_state(state, reason)
+                with trio.move_on_after(LOOK_S * random.uniform(0.5, 1.0)):
+                    await _first(changed.wait, client.wait_changed)
+                    await trio.sleep(SETTLE_S * random.uniform(0.5, 1.0))
+        finally:
+            from pegboard_nats.client import LinkError
+
+            try:
+                subscription.end()
+            except LinkError:
+                log.debug("the link was gone before its source")
+
+    async def _look(self, client: Client, slot: SourceSlot) -> tuple[SourceState, str | None]:
+        """Who is there, and what they offer; how the source is doing, then."""
+        import trio
+
+        from pegboard_nats.client import LinkError
+        from pegboard_nats.protocol import LocalProtocolError
+
+        if not client.connected:
+            with trio.move_on_after(ANSWER_S):
+                await client.wait_connected()
+        group = self._subjects.group
+        try:
+            workers = await find_workers(client, "INFO", group)
+            if not workers:
+                return SourceState.BACKING_OFF, f"no worker of the group {group!r} answers; it is looked for again"
+            counts = Counter(str(one.get("metadata", {}).get("hash", "")) for one in workers)
+            await self._fetch(client, counts)
+        except trio.TooSlowError:
+            return SourceState.BACKING_OFF, f"no worker of the group {group!r} says what it offers; it is asked again"
+        except (LinkError, LocalProtocolError) as problem:
+            return SourceState.BACKING_OFF, f"{problem}; it is tried again"
+        self._adopt(counts, slot)
+        return SourceState.READY, None
+
+    async def _fetch(self, client: Client, counts: Iterable[str]) -> None:
+        """Ask for definitions that are not known yet; what is not what its hash says is left out."""
+        known = self._offered
+        self._offered = {digest: known[digest] for digest in counts if digest in known}
+        for digest in counts:
+            if digest not in known and digest.isalnum():
+                definitions = await self._definitions(client, digest)
+                if wire.hash_of(definitions) == digest:
+                    self._offered[digest] = definitions
+                else:
+                    log.warning("definitions of the group %s are not what their hash says", self._subjects.group)
+
+    async def _definitions(self, client: Client, digest: str) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = []
+        start: Any = 0
+        while type(start) is int and len(found) < wire.MAX_TOOLS:
+            where = self._subjects.of("definitions", digest)
+            answer = await client.request(where, wire.to_bytes({"from": start}), timeout_s=ANSWER_S * 5)
+            page = wire.from_bytes(answer.payload)
+            tools = page.get("tools")
+            given = [one for one in tools if isinstance(one, dict)] if isinstance(tools, list) else []
+            found += given
+            start = page.get("next") if given else None
+        return found
+
+    def _adopt(self, counts: Mapping[str, int], slot: SourceSlot) -> None:
+        """Put on the board what most workers have, where that changed."""
+        votes: dict[str, Counter[str]] = {}
+        by_fingerprint: dict[tuple[str, str], dict[str, Any]] = {}
+        for digest, definitions in self._offered.items():
+            for one in definitions:
+                public = one.get("definition")
+                if isinstance(public, dict) and isinstance(name := public.get("name"), str):
+                    fingerprint = wire.fingerprint_of(public)
+                    votes.setdefault(name, Counter())[fingerprint] += counts[digest]
+                    by_fingerprint[name, fingerprint] = one
+        # Of two that as many have, always the same one: hosts must agree.
+        chosen = [(name, max(sorted(votes[name]), key=votes[name].__getitem__)) for name in sorted(votes)]
+        if (shown := tuple(chosen)) == self._shown:
+            return
+        made = (self._made(name, fingerprint, by_fingerprint[name, fingerprint]) for name, fingerprint in chosen)
+        slot.replace([one for one in made if one is not None])
+        self._shown = shown
+
+    def _made(self, name: str, fingerprint: str, given: Mapping[str, Any]) -> Tool | None:
+        try:
+            made = wire.tool_of(given, _unset, self._subjects.group)
+            marks = made.annotations
+            handler = self._handler(name, fingerprint, repeatable=marks.read_only or marks.idempotent)
+            return wire.tool_of(given, handler, self._subjects.group)
+        except (PegboardError, KeyError, ValueError, TypeError, AttributeError, RecursionError) as problem:
+            log.warning("%r of %s cannot be offered: %s", name[:80], self.name, reason_of(problem))
+            return None
+
+    def _handler(self, name: str, fingerprint: str, *, repeatable: bool) -> Callable[..., Any]:
+        settings, subjects = self._settings, self._subjects
+
+        async def handler(context: CallContext, /, **arguments: Any) -> ToolResult:
+            from pegboard_nats.calls import RemoteCalls
+
+            client = link_of(settings)
+            if client is None:
+                raise ToolError(
+                    ErrorCode.UPSTREAM_ERROR, "the host has no link to NATS", executed=False, retry=Retry.SAME.value
+                )
+            calls = RemoteCalls(client, subjects, alive_s=settings.alive_s)
+            return await calls.call(context, name, fingerprint, context.arguments, repeatable=repeatable)
+
+        return handler
+
+
+async def _unset(**arguments: Any) -> None:
+    """In the place of a handler, until it is known what the tool says of itself."""
+
+
+async def find_workers(client: Client, verb: str, group: str | None = None) -> list[dict[str, Any]]:
+    """What all workers answer to `PING`, `INFO` or `STATS`, of one group or of all; none: nobody is there.
+
+    Raises:
+        LinkError: there is no link.
+    """
+    import trio
+
+    from pegboard_nats.client import NoRespondersError
+
+    found: list[dict[str, Any]] = []
+    with client.replies() as mailbox, trio.move_on_after(ANSWER_S) as all_of_them:
+        headers = {wire.GROUP: group} if group is not None else None
+        await client.ask(mailbox, f"$SRV.{verb}.{wire.SERVICE}", headers=headers)
+        quiet = trio.CancelScope()
+        with quiet:
+            while len(found) < MAX_WORKERS:
+                try:
+                    said = wire.from_bytes((await mailbox.get()).payload)
+                except NoRespondersError:
+                    break
+                if said.get("name") == wire.SERVICE and isinstance(said.get("metadata"), dict):
+                    found.append(said)
+                    # More come as long as they come; a worker that is late is found the next time.
+                    all_of_them.deadline += QUIET_S
+                    quiet.deadline = trio.current_time() + QUIET_S
+    return found
+
+
+async def _first(*waits: Callable[[], Any]) -> None:
+    """Until one of them is over."""
+    import trio
+
+    async with trio.open_nursery() as nursery:
+
+        async def one(wait: Callable[[], Any]) -> None:
+            await wait()
+            nursery.cancel_scope.cancel()
+
+        for wait in waits:
+            nursery.start_soon(one, wait)

@@ -1,0 +1,188 @@
+"""How hosts and workers speak: subjects, headers, kinds of answers, definitions. No I/O.
+
+    PREFIX.G.call.TOOL          a call, to one worker of the queue group; answered as below
+    PREFIX.G.cancel.INSTANCE    end the call that is named, at that worker; `all` before one has accepted it
+    PREFIX.G.alive.INSTANCE     is that worker there, and does it run the call that is named?
+    PREFIX.G.definitions.HASH   the definitions of tools that have that hash, page by page
+    PREFIX.G.changed            a worker came, goes, or serves other tools
+    $SRV.PING|INFO|STATS.pegboard[.INSTANCE]   who is there (ADR-32)
+
+A call is named by the subject that its answers go to: nobody else knows it, and it is used once. Its answers, in this
+order: `busy` or `stale` (not executed, ask another worker), or `accepted`, then any number of `progress` and `ask`,
+`part`s of a result that is too large for one message, and `result`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote, unquote
+
+import attrs
+
+from pegboard import Annotations, Limits, Tool, thaw
+from pegboard.text import clean_value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+SERVICE = "pegboard"
+QUEUE = "workers"
+
+KIND = "Pb-Kind"
+INSTANCE = "Pb-Instance"
+CALL_ID = "Pb-Call-Id"
+USER = "Pb-User"
+DEADLINE_MS = "Pb-Deadline-Ms"
+DEPTH = "Pb-Depth"
+FINGERPRINT = "Pb-Fingerprint"
+CAN_ASK = "Pb-Can-Ask"
+APPROVED = "Pb-Approved"
+GROUP = "Pb-Group"
+PARTS = "Pb-Parts"
+
+ACCEPTED, BUSY, STALE, PROGRESS, ASK, PART, RESULT = (
+    "accepted",
+    "busy",
+    "stale",
+    "progress",
+    "ask",
+    "part",
+    "result",
+)
+
+_MARKS = frozenset(field.name for field in attrs.fields(Annotations) if field.init)
+
+MAX_TOOLS = 100_000
+MAX_RESULT = 32 * 1024 * 1024
+"""Of a result with all its parts, in bytes."""
+HEADROOM = 1_024
+"""For the headers of a message, in bytes."""
+
+depth: ContextVar[int] = ContextVar("pegboard_nats.depth", default=0)
+"""How deep in calls of other hosts what runs just now is; a worker sets it from the header."""
+
+
+class Subjects(NamedTuple):
+    """The subjects of one group."""
+
+    prefix: str
+    group: str
+
+    def of(self, *words: str) -> str:
+        """A subject of the group."""
+        return ".".join((self.prefix, self.group, *words))
+
+    def call(self, tool: str) -> str:
+        """Where a tool is called."""
+        return self.of("call", escape(tool))
+
+
+def escape(text: str) -> str:
+    """Any text as one word of a subject or one line of a header."""
+    return quote(text, safe="", errors="surrogatepass").replace(".", "%2E").replace("~", "%7E")
+
+
+def unescape(text: str) -> str:
+    """What was escaped."""
+    return unquote(text, errors="replace")
+
+
+def to_bytes(value: Any) -> bytes:
+    """A JSON value, as it is sent."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode(
+        "utf-8", "surrogatepass"
+    )
+
+
+def from_bytes(payload: bytes) -> dict[str, Any]:
+    """The JSON object that a peer sent; an empty one where it is none."""
+    try:
+        value = json.loads(payload)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+# -- definitions
+
+
+def definition_of(tool: Tool) -> dict[str, Any]:
+    """What other hosts have to know of a tool, as JSON: its public definition, and how it is to be called."""
+    return {
+        "definition": thaw(tool.public_definition),
+        "category": tool.category,
+        "tags": sorted(tool.tags),
+        "results": tool.results,
+        "timeout_s": tool.limits.timeout_s,
+        "requires_confirmation": tool.limits.requires_confirmation,
+        "requires_user": tool.limits.requires_user,
+    }
+
+
+def hash_of(definitions: Sequence[Mapping[str, Any]]) -> str:
+    """What tells one list of definitions from another; they are in the order of their names."""
+    canonical = json.dumps(definitions, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(canonical.encode("ascii")).hexdigest()[:40]
+
+
+def fingerprint_of(definition: Mapping[str, Any]) -> str:
+    """As `Tool.fingerprint`, of the public definition as it came."""
+    canonical = json.dumps(definition, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return "sha256:" + hashlib.sha256(canonical.encode("ascii")).hexdigest()
+
+
+def tool_of(given: Mapping[str, Any], handler: Callable[..., Any], group: str) -> Tool:
+    """The tool of a definition that a worker sent. What hides in its texts is taken out.
+
+    Raises:
+        PegboardError, ValueError, TypeError, KeyError, RecursionError: it is none.
+    """
+    given, _ = clean_value(given)
+    public = given["definition"]
+    limits = Limits(
+        timeout_s=given.get("timeout_s"),
+        requires_confirmation=given.get("requires_confirmation", False),
+        requires_user=given.get("requires_user", False),
+    )
+    return Tool(
+        name=public["name"],
+        handler=handler,
+        description=public["description"],
+        title=public.get("title"),
+        input_schema=public["input_schema"],
+        output_schema=public.get("output_schema"),
+        annotations=Annotations(**{name: mark for name, mark in public["annotations"].items() if name in _MARKS}),
+        limits=limits,
+        version=public.get("version"),
+        category=given.get("category", "general"),
+        tags=frozenset({*given.get("tags", ()), "nats", group}),
+        results=given.get("results", "clean"),
+        run="async",
+    )
+
+
+def page_of(definitions: Sequence[Mapping[str, Any]], start: int, max_bytes: int) -> dict[str, Any]:
+    """As many definitions from `start` on as fit into a message."""
+    tools: list[Mapping[str, Any]] = []
+    size, end = 100, start
+    for one in definitions[start:]:
+        size += len(to_bytes(one)) + 1
+        if size > max_bytes:
+            break
+        tools.append(one)
+        end += 1
+    return {"tools": tools, "next": end if end < len(definitions) else None}
+
+
+def fitting(definitions: Iterable[Mapping[str, Any]], max_bytes: int) -> tuple[list[Mapping[str, Any]], list[str]]:
+    """Those that a message can hold, in the order of their names, and the names of the others."""
+    fit, large = [], []
+    for one in sorted(definitions, key=lambda one: str(one["definition"]["name"])):
+        if len(to_bytes(one)) + 200 > max_bytes:
+            large.append(str(one["definition"]["name"]))
+        else:
+            fit.append(one)
+    return fit, large

@@ -1,0 +1,425 @@
+"""A board's tools for other hosts: one worker of a group.
+
+    serving --drain()--> draining --no call runs, or drain_s passed--> over
+
+A worker dials out; nothing listens on its machine. Each of its tools is a subject of the group's queue group, so NATS
+gives a call to one worker that has the tool. The call is accepted at once, or answered `busy`, and then runs as in any
+session of this host: its guards, its limits, its audit.
+
+Who calls is in a header. It is trusted, because the server's permissions let hosts alone publish calls.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import secrets
+import time
+from collections import Counter
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import trio
+
+from pegboard import ErrorCode, ToolError, ToolResult, __version__
+from pegboard import trace as traces
+from pegboard.schema.jsontext import JsonTextError, loads
+from pegboard.text import clean
+from pegboard_nats import wire
+from pegboard_nats.client import LinkError, NotConnectedError
+from pegboard_nats.protocol import LocalProtocolError, TooLargeError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pegboard import Confirmation, Host, Session, Tool
+    from pegboard_nats.client import Client, Subscription
+    from pegboard_nats.protocol import Message
+
+log = logging.getLogger("pegboard")
+notice = logging.getLogger("pegboard.notice")
+
+OWN = "nats"
+"""The plugin's own name: tools that are another worker's would go round in circles, so they are not served."""
+LAST_S = 1.0
+"""How long a result may wait for a link that was lost; then its caller has given up."""
+GRACE_S = 0.5
+"""How much later than its caller a worker gives a call up: the caller says TIMEOUT, and cancels it."""
+
+
+@attrs.define(eq=False)
+class _Running:
+    """One call that was accepted."""
+
+    message: Message
+    scope: trio.CancelScope
+    is_drained: bool = False
+
+
+@attrs.define
+class _Stats:
+    """What `$SRV.STATS` tells."""
+
+    requests: int = 0
+    errors: int = 0
+    last_error: str = ""
+    took_s: float = 0.0
+    codes: Counter[str] = attrs.field(factory=Counter)
+
+
+class Worker:
+    """The tools of one host, for a group.
+
+    Args:
+        host: whose tools.
+        client: the link to NATS.
+        subjects: of the group.
+        concurrency: calls that may run at once.
+        drain_s: how long calls may go on once the worker is told to end, in seconds.
+        profile: which tools are served, and how; None: the configuration's default.
+
+    Attributes:
+        instance: names this worker, and no other that ever was.
+    """
+
+    def __init__(
+        self,
+        host: Host,
+        client: Client,
+        subjects: wire.Subjects,
+        *,
+        concurrency: int,
+        drain_s: float,
+        profile: str | None = None,
+    ) -> None:
+        self.instance = secrets.token_hex(11)
+        self._host = host
+        self._client = client
+        self._subjects = subjects
+        self._concurrency = concurrency
+        self._drain_s = drain_s
+        self._profile = profile
+        self._started = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        self._tools: dict[str, Tool] = {}
+        self._definitions: list[Mapping[str, Any]] = []
+        self._hash = ""
+        self._subscriptions: dict[str, Subscription] = {}
+        self._running: dict[str, _Running] = {}
+        self._ended = trio.Event()
+        self._changed = trio.Event()
+        self._draining = trio.Event()
+        self._over = trio.Event()
+        self._stats = _Stats()
+        self._told_large: set[str] = set()
+        self._nursery: trio.Nursery | None = None
+
+    def __repr__(self) -> str:
+        return f"<Worker {self.instance} of {self._subjects.group}>"
+
+    @property
+    def tools(self) -> int:
+        """How many tools it serves."""
+        return len(self._definitions)
+
+    # -- life
+
+    async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Serve until drained; reports that it serves once the server knows all of its subjects."""
+        stop_watching = self._host.watch(lambda old, new: self._changed.set())
+        try:
+            async with trio.open_nursery() as self._nursery:
+                await self._client.wait_connected()
+                self._serve()
+                self._listen("cancel.me", self._subjects.of("cancel", self.instance), self._cancelled)
+                self._listen("cancel.all", self._subjects.of("cancel", "all"), self._cancelled)
+                self._listen("alive", self._subjects.of("alive", self.instance), self._asked_alive)
+                for verb in ("PING", "INFO", "STATS"):
+                    for rest in ("", f".{wire.SERVICE}", f".{wire.SERVICE}.{self.instance}"):
+                        self._listen(f"srv.{verb}{rest}", f"$SRV.{verb}{rest}", self._asked_service)
+                with contextlib.suppress(LinkError, trio.TooSlowError):  # the next link has all of it
+                    await self._client.flush()
+                self._nursery.start_soon(self._follow_changes)
+                task_status.started()
+                await self._draining.wait()
+                await self._drain()
+                self._nursery.cancel_scope.cancel()
+        finally:
+            self._over.set()
+            stop_watching()
+            for name in list(self._subscriptions):
+                self._unlisten(name)
+
+    def drain(self) -> bool:
+        """Take no more calls, finish those that run, and end; False: that was said before, or there is nothing to
+        finish since there was no link yet."""
+        is_first = not self._draining.is_set() and self._nursery is not None and bool(self._hash)
+        self._draining.set()
+        return is_first
+
+    async def wait_over(self) -> None:
+        """Until it serves no more."""
+        await self._over.wait()
+
+    async def _drain(self) -> None:
+        for name in list(self._subscriptions):
+            if name.startswith(("call.", "srv.")):
+                self._unlisten(name)
+        self._say_changed()
+        with contextlib.suppress(LinkError, trio.TooSlowError):
+            await self._client.flush()  # calls that were on their way are here now, and are not turned away
+        with trio.move_on_after(self._drain_s):
+            await self._wait_idle()
+        for running in self._running.values():
+            running.is_drained = True
+            running.scope.cancel()
+        with trio.move_on_after(LAST_S):
+            await self._wait_idle()
+        with contextlib.suppress(LinkError, trio.TooSlowError):
+            await self._client.flush()
+
+    async def _wait_idle(self) -> None:
+        while self._running:
+            self._ended = trio.Event()
+            await self._ended.wait()
+
+    async def _follow_changes(self) -> None:
+        """Serve what is on the board now, whenever that changes; and say so after each new link."""
+        while True:
+            async with trio.open_nursery() as nursery:
+
+                async def either(wait: Any, nursery: trio.Nursery = nursery) -> None:
+                    await wait()
+                    nursery.cancel_scope.cancel()
+
+                nursery.start_soon(either, self._changed.wait)
+                nursery.start_soon(either, self._client.wait_changed)
+            self._changed = trio.Event()
+            if not self._draining.is_set():
+                self._serve()
+
+    def _listen(self, name: str, subject: str, deliver: Any, *, queue: str | None = None) -> None:
+        self._subscriptions[name] = self._client.subscribe(subject, deliver, queue=queue)
+
+    def _unlisten(self, name: str) -> None:
+        with contextlib.suppress(LinkError):
+            self._subscriptions.pop(name).end()
+
+    # -- what is served
+
+    def _serve(self) -> None:
+        """Listen for what is on the board now, and for nothing else; tell the hosts where it changed."""
+        visible = self._host.session(user_id="", channel="nats", profile=self._profile).tools
+        tools = {name: one for name, one in visible.items() if one.origin.plugin != OWN}
+        max_bytes = self._client.info.max_payload - wire.HEADROOM if self._client.connected else 2**16
+        fit, large = wire.fitting(map(wire.definition_of, tools.values()), max_bytes)
+        for name in set(large) - self._told_large:
+            notice.warning("the tool %s is not served: its definition is larger than a message may be", clean(name)[0])
+        self._told_large |= set(large)
+        names = {str(one["definition"]["name"]) for one in fit}
+        self._tools = {name: one for name, one in tools.items() if name in names}
+        for name in [one for one in self._subscriptions if one.startswith("call.") and one[5:] not in names]:
+            self._unlisten(name)
+        for name in names:
+            if f"call.{name}" not in self._subscriptions:
+                self._listen(f"call.{name}", self._subjects.call(name), self._called, queue=wire.QUEUE)
+        changed = wire.hash_of(fit)
+        if changed != self._hash:
+            if "definitions" in self._subscriptions:
+                self._unlisten("definitions")
+            self._definitions, self._hash = fit, changed
+            self._listen(
+                "definitions", self._subjects.of("definitions", changed), self._asked_definitions, queue=wire.QUEUE
+            )
+        self._say_changed()
+
+    def _say_changed(self) -> None:
+        with contextlib.suppress(LinkError):
+            self._client.publish_nowait(self._subjects.of("changed"), self.instance.encode())
+
+    def _asked_definitions(self, message: Message) -> None:
+        start = wire.from_bytes(message.payload).get("from", 0)
+        if type(start) is int and 0 <= start <= len(self._definitions):
+            most = self._client.info.max_payload - wire.HEADROOM
+            self._answer(message, wire.to_bytes(wire.page_of(self._definitions, start, most)))
+
+    def _asked_alive(self, message: Message) -> None:
+        key = message.payload.decode("utf-8", "replace")
+        self._answer(message, b"running" if key in self._running else b"unknown")
+
+    def _asked_service(self, message: Message) -> None:
+        """`$SRV`: every worker answers, but those of other groups than the one that is asked for."""
+        if message.headers.get(wire.GROUP, self._subjects.group) != self._subjects.group:
+            return
+        verb = message.subject.split(".")[1]
+        answers = {"INFO": self._info, "STATS": self._statistics}
+        self._answer(message, wire.to_bytes(self._identity(verb) | answers.get(verb, dict)()))
+
+    def _identity(self, verb: str) -> dict[str, Any]:
+        metadata = {
+            "group": self._subjects.group,
+            "prefix": self._subjects.prefix,
+            "hash": self._hash,
+            "tools": str(len(self._definitions)),
+            "concurrency": str(self._concurrency),
+            "started": self._started,
+        }
+        kind = f"io.nats.micro.v1.{verb.lower()}_response"
+        return {"type": kind, "name": wire.SERVICE, "id": self.instance, "version": __version__, "metadata": metadata}
+
+    def _info(self) -> dict[str, Any]:
+        return {"description": "tools of a Pegboard", "endpoints": [self._endpoint() | {"metadata": {}}]}
+
+    def _endpoint(self) -> dict[str, Any]:
+        return {"name": "call", "subject": self._subjects.of("call", "*"), "queue_group": wire.QUEUE}
+
+    def _statistics(self) -> dict[str, Any]:
+        stats = self._stats
+        took_ns = int(stats.took_s * 1e9)
+        told = {
+            "num_requests": stats.requests,
+            "num_errors": stats.errors,
+            "last_error": stats.last_error,
+            "processing_time": took_ns,
+            "average_processing_time": took_ns // max(1, stats.requests),
+            "data": {"running": len(self._running), "codes": dict(stats.codes)},
+        }
+        return {"started": self._started, "endpoints": [self._endpoint() | told]}
+
+    # -- calls
+
+    def _called(self, message: Message) -> None:
+        """Accept a call, or turn it away; nothing is begun before the worker said so."""
+        if message.reply is None or self._nursery is None or message.reply in self._running:
+            return
+        tool = self._tools.get(wire.unescape(message.subject.rpartition(".")[2]))
+        if tool is None or message.headers.get(wire.FINGERPRINT) != tool.fingerprint:
+            self._answer(message, b"", kind=wire.STALE)
+        elif len(self._running) >= self._concurrency:
+            self._answer(message, b"", kind=wire.BUSY)
+        else:
+            self._answer(message, b"", kind=wire.ACCEPTED, headers={wire.INSTANCE: self.instance})
+            running = self._running[message.reply] = _Running(message, trio.CancelScope())
+            self._nursery.start_soon(self._run, tool.name, running)
+
+    def _cancelled(self, message: Message) -> None:
+        if (running := self._running.get(message.payload.decode("utf-8", "replace"))) is not None:
+            running.scope.cancel()
+
+    def _answer(
+        self, message: Message, payload: bytes, *, kind: str | None = None, headers: Mapping[str, str] | None = None
+    ) -> None:
+        """Answer at once; what cannot be sent is as good as lost, and whoever asked finds that out."""
+        if message.reply is None:
+            return
+        named = {**(headers or {}), **({wire.KIND: kind} if kind else {})}
+        with contextlib.suppress(LinkError, LocalProtocolError):
+            self._client.publish_nowait(message.reply, payload, headers=named or None)
+
+    async def _run(self, name: str, running: _Running) -> None:
+        """One call, from its acceptance to its answer."""
+        message, began = running.message, time.perf_counter()
+        assert message.reply is not None
+        try:
+            result: ToolResult | None = None
+            with running.scope:
+                result = await self._call(name, running)
+            if result is None and running.is_drained:
+                text = f"{name!r} was under way when its worker had to end; it is not known whether it was done"
+                result = ToolResult.of_error(ToolError(ErrorCode.OUTCOME_UNKNOWN, text))
+            self._count(result, time.perf_counter() - began)
+            if result is not None:
+                await self._send_result(message.reply, result)
+        finally:
+            del self._running[message.reply]
+            self._ended.set()
+
+    def _count(self, result: ToolResult | None, took_s: float) -> None:
+        stats = self._stats
+        stats.requests += 1
+        stats.took_s += took_s
+        if result is None or result.error is not None:
+            stats.errors += 1
+            code = "CANCELLED" if result is None or result.error is None else result.error.code.value
+            stats.codes[code] += 1
+            stats.last_error = code  # and not its text: that is the caller's
+
+    async def _call(self, name: str, running: _Running) -> ToolResult:
+        """Run the tool as whoever calls; who that is, and how long it may take, is in the headers."""
+        message, headers = running.message, running.message.headers
+        session = self._session(headers, message)
+        if headers.get(wire.APPROVED):
+            session.approvals.add(self._tools[name].fingerprint)
+        call_id = clean(wire.unescape(headers.get(wire.CALL_ID, "")))[0] or None
+        wire.depth.set(_number(headers.get(wire.DEPTH)))
+        try:
+            arguments = loads(message.payload, is_envelope=True)
+        except JsonTextError as problem:
+            refusal = ToolError(ErrorCode.INVALID_INPUT, f"the arguments cannot be read: {problem}", executed=False)
+            return session.refuse_line(refusal, id=call_id or "", name=name)
+        left_ms = _number(headers.get(wire.DEADLINE_MS))
+        if left_ms:
+            running.scope.deadline = trio.current_time() + left_ms / 1000 + GRACE_S
+        with traces.following(traces.of_mapping(headers)), session.hold_while_asked(running.scope):
+            return await session.call(name, arguments, id=call_id)
+
+    def _session(self, headers: Mapping[str, str], message: Message) -> Session:
+        reply = message.reply or ""
+
+        async def confirm(confirmation: Confirmation) -> Any:
+            asked = {"question": confirmation.question, "url": confirmation.url}
+            if confirmation.schema is not None:
+                asked["schema"] = dict(confirmation.schema)  # type: ignore[assignment]
+            return await self._ask(reply, asked)
+
+        async def progress(call_id: str, done: float, total: float | None, text: str | None) -> None:
+            said = wire.to_bytes({"done": done, "total": total, "message": text})
+            with contextlib.suppress(LinkError, LocalProtocolError):
+                await self._client.publish(reply, said, headers={wire.KIND: wire.PROGRESS})
+
+        session = self._host.session(
+            user_id=wire.unescape(headers.get(wire.USER, "")),
+            channel="nats",
+            profile=self._profile,
+            confirm=confirm if headers.get(wire.CAN_ASK) else None,
+            on_progress=progress,
+        )
+        session.cuts_results = False  # the caller's host does, and keeps the whole for its own session
+        return session
+
+    async def _ask(self, reply: str, asked: Mapping[str, Any]) -> Any:
+        """Put a question to the caller's person; None: no answer came."""
+        try:
+            with self._client.replies() as mailbox:
+                mailbox.asked = reply
+                await self._client.publish(
+                    reply, wire.to_bytes(asked), reply=mailbox.subject, headers={wire.KIND: wire.ASK}
+                )
+                answer = wire.from_bytes((await mailbox.get()).payload).get("answer")
+        except (LinkError, LocalProtocolError) as problem:
+            log.warning("a question could not be put to the caller: %s", problem)
+            return None
+        return answer if answer is True or isinstance(answer, dict) else (None if answer is None else False)
+
+    async def _send_result(self, reply: str, result: ToolResult) -> None:
+        """The result, in parts where it is larger than a message may be."""
+        payload = wire.to_bytes(result.to_json())
+        with trio.move_on_after(LAST_S, shield=True):
+            while True:
+                try:
+                    most = self._client.info.max_payload - wire.HEADROOM
+                    parts = [payload[at : at + most] for at in range(0, len(payload), most)]
+                    for part in parts[:-1]:
+                        await self._client.publish(reply, part, headers={wire.KIND: wire.PART})
+                    last = {wire.KIND: wire.RESULT, wire.PARTS: str(len(parts))}
+                    await self._client.publish(reply, parts[-1], headers=last)
+                    return
+                except NotConnectedError:
+                    await self._client.wait_connected()
+                except (TooLargeError, LocalProtocolError, LinkError):
+                    log.exception("the result of a call could not be sent")
+                    return
+
+
+def _number(text: str | None) -> int:
+    return int(text) if text is not None and text.isascii() and text.isdigit() and len(text) < 12 else 0
