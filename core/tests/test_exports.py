@@ -55,6 +55,7 @@ API = [
     "ToolError",
     "ToolResult",
     "ToolSource",
+    "Unobserved",
     "Validator",
     "Verdict",
     "call_sync",

@@ -50,6 +50,7 @@ with _collector_paused():
         Stage,
         Timings,
         ToolSource,
+        Unobserved,
         Validator,
         Verdict,
     )
@@ -126,6 +127,7 @@ __all__ = [
     "ToolError",
     "ToolResult",
     "ToolSource",
+    "Unobserved",
     "Validator",
     "Verdict",
     "call_sync",

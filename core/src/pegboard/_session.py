@@ -192,8 +192,6 @@ class HostSession(Session):
         checkpoint so): no other task runs between the caller's turn and the call's guards, so of two calls the one that
         was made first spends the limit, and asks the person first; and no cancellation loses what a tool has answered.
         """
-        import trio
-
         host, runtime = self._host, self._host.runtime
         if type(name) is not str and isinstance(name, str):
             name = str.__str__(name)  # of a subclass too: an enum of texts is its value
@@ -201,17 +199,20 @@ class HostSession(Session):
         entry = self._visible.plans.get(name) if type(name) is str else None
         tool = None if entry is None else entry.tool
         parent_id = None if parent is None else parent.call_id
-        trace = Trace()
-        started_at, started = time.time(), trace.arrived_at
         observers = runtime.observers
-        tokens = runtime.begin(call, self, tool, parent_id) if runtime.begins else EMPTY
+        tokens, is_heard = runtime.begin(call, self, tool, parent_id) if runtime.begins else ((), bool(observers))
+        trace = Trace() if is_heard or entry is None or timeout_s is not None else None
+        started_at, started = time.time(), perf_counter() if trace is None else trace.arrived_at
         result: ToolResult | None = None
         try:
             if started - host.last_checkpoint > CHECKPOINT_S:
-                await trio.lowlevel.checkpoint_if_cancelled()
+                from trio.lowlevel import checkpoint_if_cancelled
+
+                await checkpoint_if_cancelled()
             if entry is not None and timeout_s is None:
                 result = await entry.answer(self, call.arguments, call.id, parent, trace)
             else:
+                assert trace is not None, "of every call that is not plain there is one"
                 entry = entry or await self._entry_to_come(name, timeout_s)
                 tool = None if entry is None else entry.tool
                 trace.arrived_at = perf_counter()
@@ -219,12 +220,14 @@ class HostSession(Session):
                 shown = clean(name[:MAX_NAME])[0] if type(name) is str else ""
                 result = stamped(result, call.id, shown, (perf_counter() - started) * 1000)
         finally:
-            if observers and runtime.observers:  # there are none any more once the host has ended
-                trace.ended_at = perf_counter()
-                duration_ms = (trace.ended_at - started) * 1000
+            ended = perf_counter()
+            if not is_heard:
+                runtime.end(tokens, observers)
+            elif trace is not None and runtime.observers:  # there are none any more once the host has ended
+                trace.ended_at, duration_ms = ended, (ended - started) * 1000
                 outcome = Outcome(call, self, tool, result, started_at, duration_ms, trace.verdicts, trace, parent_id)
                 runtime.observe(outcome, tokens, observers)
-        if perf_counter() - host.last_checkpoint > CHECKPOINT_S:
+        if ended - host.last_checkpoint > CHECKPOINT_S:
             await host.checkpoint(shield=True)
         return result
 

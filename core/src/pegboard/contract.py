@@ -276,6 +276,21 @@ class Outcome(Shown):
         )  # fmt: skip
 
 
+class Unobserved:
+    """What `begin` of an observer gives of a call whose outcome it does not want to hear, as a sampler decides.
+
+    In the place of the outcome `end()` is called, once, in the same task. Where no observer wants the outcome, none is
+    made, and nothing of the call is measured.
+
+    .. versionadded:: 0.1
+    """
+
+    __slots__ = ()
+
+    def end(self) -> None:
+        """The call is over: take back what `begin` did. It neither waits nor raises."""
+
+
 SpanKind = Literal["server", "client", "internal"]
 """What a span is about: a request that is answered, one that is made, or neither.
 
@@ -288,8 +303,9 @@ logged and counted, and the call does not notice.
 
 An object may also have `begin(call, session, tool, parent_id)`, which hears the beginning: in the same task, before the
 call is admitted, under the same rules. `tool` is None where there is none of that name, or where its source is only
-starting. What `begin` gives comes back as `Outcome.token`. A context variable that it sets is seen by the handler,
-async or in a thread, and by every call that is made there; the observer resets it when it hears the outcome.
+starting. What `begin` gives comes back as `Outcome.token`, unless it is an `Unobserved`. A context variable that it
+sets is seen by the handler, async or in a thread, and by every call that is made there; the observer resets it when it
+hears the outcome.
 
 And it may have `span(name, kind, attributes)`, which hears of the other work of a host (`Host.span`): it gives a
 callable that ends it, called once in the same task with the attributes that are known by then, `error.type` where it

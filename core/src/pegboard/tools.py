@@ -52,7 +52,7 @@ _PERIODS_S = {
 _RATE = r"(?P<count>[0-9]{1,9}) ?/ ?(?P<times>[0-9]{1,9}(?:\.[0-9]{1,6})?)? ?(?P<unit>[a-z]+?)s?"
 
 
-@attrs.frozen(eq=False, repr=False)
+@attrs.frozen(eq=False, repr=False, slots=False)  # a dict is filled faster than slots, and observed calls make one each
 class ToolCall(Value):
     """What somebody asked for: an id of theirs, the tool's name, and arguments that nobody has looked at yet.
 

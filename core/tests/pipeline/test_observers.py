@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import trio
 
-from pegboard import CallContext, ErrorCode, Guard, Stage, Timings, ToolError, tool
+from pegboard import CallContext, ErrorCode, Guard, Stage, Timings, ToolError, Unobserved, tool
 
 current: contextvars.ContextVar[str] = contextvars.ContextVar("current", default="nothing")
 
@@ -149,6 +149,105 @@ async def test_an_observer_whose_beginning_fails_loses_itself_alone(
     assert heard == plain == [None]
     assert "an observer of plugin broken failed" in caplog.text
     assert listener.outcomes[0].token is not None
+
+
+# calls whose outcome nobody wants ------------------------------
+
+
+class Sampler(Listener):
+    """Wants the outcomes of calls whose id says so."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ended: list[str] = []
+
+    def begin(self, call: Any, session: Any, tool: Any, parent_id: str | None) -> Any:
+        token = super().begin(call, session, tool, parent_id)
+        if call.id.startswith("wanted"):
+            return token
+        sampler = self
+
+        class Passed(Unobserved):
+            def end(self) -> None:
+                current.reset(token)
+                sampler.ended.append(call.id)
+
+        return Passed()
+
+
+@pytest.fixture
+def no_outcomes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever makes an outcome, or measures for one, fails."""
+
+    def never(*_: Any, **__: Any) -> Any:
+        raise AssertionError("made for nobody")
+
+    monkeypatch.setattr("pegboard._session.Outcome", never)
+    monkeypatch.setattr("pegboard._session.Trace", never)
+
+
+@pytest.mark.parametrize("one", [in_place, in_the_loop, in_a_thread], ids=lambda one: one.name)
+async def test_of_a_call_that_nobody_wants_nothing_is_made_and_its_beginning_is_taken_back(
+    hosted: Any, make_plugin: Any, one: Any, no_outcomes: None
+) -> None:
+    sampler = Sampler()
+    async with hosted(one, plugins=[make_plugin("samples", provide_observers=[sampler])]) as host:
+        assert (await host.session().call(one.name, id="other")).data == {"result": "other"}
+        assert current.get() == "nothing"
+    assert (sampler.ended, sampler.outcomes) == (["other"], [])
+
+
+async def test_one_that_does_not_want_a_call_takes_it_from_nobody_else(
+    observed: Any, make_plugin: Any, listener: Listener
+) -> None:
+    sampler = Sampler()
+    async with observed(in_place, plugins=[make_plugin("samples", provide_observers=[sampler])]) as host:
+        for call_id in ("other", "wanted"):
+            assert (await host.session().call("in_place", id=call_id)).ok
+    assert sampler.ended == ["other"]
+    assert [one.call.id for one in sampler.outcomes] == ["wanted"]
+    assert [one.call.id for one in listener.outcomes] == ["other", "wanted"]
+
+
+@pytest.mark.parametrize("how", ["absent", "invalid", "deadline", "cancelled", "nested"])
+async def test_a_call_that_nobody_wants_ends_once_however_it_ends(hosted: Any, make_plugin: Any, how: str) -> None:
+    @tool
+    async def slow(number: int) -> None:
+        await trio.sleep_forever()
+
+    @tool
+    async def outer(context: CallContext) -> str:
+        return (await context.call("in_the_loop")).text
+
+    sampler = Sampler()
+    plugins = [make_plugin("samples", provide_observers=[sampler])]
+    async with hosted(slow, outer, in_the_loop, plugins=plugins) as host:
+        with trio.move_on_after(0 if how == "cancelled" else float("inf")):
+            name = {"absent": "absent", "nested": "outer"}.get(how, "slow")
+            arguments = {} if how == "nested" else {"number": "x" if how == "invalid" else 1}
+            await host.session().call(name, arguments, id="it", timeout_s=0.01 if how == "deadline" else None)
+        assert current.get() == "nothing"
+        assert not host.runtime.failed_observers
+    assert len(sampler.ended) == len(sampler.begun) == (2 if how == "nested" else 1)
+    assert sampler.outcomes == []
+
+
+async def test_an_end_that_raises_loses_its_observer_alone(hosted: Any, make_plugin: Any, caplog: Any) -> None:
+    class Broken(Unobserved):
+        def end(self) -> None:
+            raise SystemExit(1)
+
+    class Observer:
+        def begin(self, *_: Any) -> Any:
+            return Broken()
+
+        def __call__(self, outcome: Any) -> None:
+            raise AssertionError
+
+    async with hosted(in_place, plugins=[make_plugin("broken", provide_observers=[Observer()])]) as host:
+        assert (await host.session().call("in_place")).ok
+        assert host.runtime.failed_observers == {"broken": 1}
+    assert "an observer of plugin broken failed" in caplog.text
 
 
 # how long each stage took ----------------------------------------

@@ -10,6 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from opentelemetry import trace as trace_api
 from opentelemetry.context import Context
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.trace import Tracer, TracerProvider
 from opentelemetry.sdk.trace import sampling as sdk
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
@@ -214,7 +216,7 @@ def test_where_the_sdk_counts_what_it_drops_it_is_asked(monkeypatch: pytest.Monk
     assert decision_of(trace_api.NoOpTracer()) is None
 
 
-async def test_a_call_that_is_not_sampled_makes_no_span_no_context_and_no_text(
+async def test_a_call_that_is_not_sampled_makes_no_span_no_context_no_text_and_no_outcome(
     sampled_by: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session, _ = await sampled_by(sdk.ALWAYS_OFF)
@@ -224,8 +226,28 @@ async def test_a_call_that_is_not_sampled_makes_no_span_no_context_and_no_text(
 
     monkeypatch.setattr(Tracer, "start_span", never)
     monkeypatch.setattr("pegboard_otel.sampling.SpanContext", never)
+    monkeypatch.setattr("pegboard._session.Outcome", never)
     assert (await session.call("nothing")).ok
     assert not session.host.runtime.failed_observers
+
+
+async def test_a_call_that_is_not_sampled_is_counted_where_calls_are(host_with: Any) -> None:
+    reader = InMemoryMetricReader()
+    meter = MeterProvider([reader], shutdown_on_exit=False).get_meter("tests")
+    tracer = TracerProvider(sdk.ALWAYS_OFF, shutdown_on_exit=False).get_tracer("tests")
+
+    class Plugin:
+        name = "sampled"
+
+        @hookimpl
+        def provide_observers(self) -> list[Any]:
+            return [Recorder(tracer, meter, content=False)]
+
+    host = await host_with(Plugin())
+    host.add(nothing)
+    assert (await host.session().call("nothing")).ok
+    (measured,) = reader.get_metrics_data().resource_metrics[0].scope_metrics[0].metrics
+    assert (measured.name, measured.data.data_points[0].count) == ("gen_ai.execute_tool.duration", 1)
 
 
 async def test_what_is_carried_goes_to_a_worker_process_as_plain_text(sampled_by: Any) -> None:

@@ -15,17 +15,20 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from pegboard._frozen import EMPTY
 from pegboard._values import Shown
+from pegboard.contract import Unobserved
 from pegboard.pipeline.classify import pass_on
 from pegboard.text import counts_in, describe
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 
     from pegboard.contract import Observer, Outcome, SpanKind
     from pegboard.session import Session
     from pegboard.tools import Tool, ToolCall
+
+    Observers = tuple[tuple[str, Observer], ...]
+    """Who hears of calls: the plugin of each, and the observer."""
 
 log = logging.getLogger("pegboard")
 
@@ -100,10 +103,12 @@ class Runtime(Shown):
     timeout_s: float = 30.0
     max_result_bytes: int = 100_000
     approval_timeout_s: float = 300.0
-    observers: tuple[tuple[str, Observer], ...] = ()
-    """Who hears of calls: the plugin, and its observer. `watch` sets them."""
+    observers: Observers = ()
+    """Who hears of calls. `watch` sets them."""
     begins: tuple[tuple[int, Callable[..., Any]], ...] = attrs.field(default=(), init=False)
     """Those of them that hear beginnings: the place of each, and its `begin`."""
+    hears_all: bool = attrs.field(default=False, init=False)
+    """Whether one of them hears every outcome, since it has no `begin` that could say otherwise."""
     spans: tuple[tuple[str, Callable[..., Any]], ...] = attrs.field(default=(), init=False)
     """Those of them that hear of other work: the plugin of each, and its `span`."""
     source_timeouts: dict[str, float] = attrs.field(factory=dict)
@@ -136,6 +141,7 @@ class Runtime(Shown):
         self.observers = tuple(observers)
         begins = ((place, getattr(observer, "begin", None)) for place, (_, observer) in enumerate(self.observers))
         self.begins = tuple((place, begin) for place, begin in begins if begin is not None)
+        self.hears_all = len(self.begins) < len(self.observers)
         spans = ((plugin, getattr(observer, "span", None)) for plugin, observer in self.observers)
         self.spans = tuple((plugin, span) for plugin, span in spans if span is not None)
 
@@ -172,34 +178,58 @@ class Runtime(Shown):
         self.watch((*self.observers, added))
         return lambda: self.watch(one for one in self.observers if one is not added)
 
-    def begin(self, call: ToolCall, session: Session, tool: Tool | None, parent_id: str | None) -> dict[int, Any]:
-        """Tell every observer that hears beginnings; what each gave, by its place."""
-        tokens: dict[int, Any] = {}
+    def begin(
+        self, call: ToolCall, session: Session, tool: Tool | None, parent_id: str | None
+    ) -> tuple[Sequence[Any], bool]:
+        """Tell every observer that hears beginnings; what each observer gave, in their order, and whether any of them
+        wants to hear the outcome."""
+        tokens, is_wanted = [None] * len(self.observers), self.hears_all
         for place, begin in self.begins:
             try:
-                tokens[place] = begin(call, session, tool, parent_id)
+                token = tokens[place] = begin(call, session, tool, parent_id)
+                is_wanted = is_wanted or not isinstance(token, Unobserved)
             except BaseException as problem:  # noqa: BLE001 - logged; what is not the observer's is passed on
                 self._note_failed(self.observers[place][0], problem)
-        return tokens
+                is_wanted = True
+        return tokens, is_wanted
 
-    def observe(
-        self,
-        outcome: Outcome,
-        tokens: Mapping[Any, Any] = EMPTY,
-        observers: tuple[tuple[str, Observer], ...] | None = None,
-    ) -> None:
+    def end(self, tokens: Sequence[Any], observers: Observers) -> None:
+        """End a call whose outcome nobody wants."""
+        for token, (plugin, _) in zip(tokens, observers, strict=True):
+            try:
+                token.end()
+            except BaseException as problem:  # noqa: BLE001 - logged; what is not the observer's is passed on
+                self._note_failed(plugin, problem)
+
+    def observe(self, outcome: Outcome, tokens: Sequence[Any] = (), observers: Observers | None = None) -> None:
         """Tell observers; one that raises is logged and counted, and the call does not notice.
 
         Args:
             outcome: what they are told.
-            tokens: what `begin` gave for it.
-            observers: those that were there when the call began, whose places the tokens name: who came later has not
+            tokens: what `begin` gave for it; none: nobody heard a beginning.
+            observers: those that were there when the call began, whose places the tokens have: who came later has not
                 heard the beginning, and hears no end either. None: those of now, where there was no beginning.
         """
-        for place, (plugin, observer) in enumerate(self.observers if observers is None else observers):
+        observers = self.observers if observers is None else observers
+        if not tokens:
+            for plugin, observer in observers:
+                try:
+                    observer(outcome)
+                except BaseException as problem:  # noqa: BLE001 - logged; what is not the observer's is passed on
+                    self._note_failed(plugin, problem)
+            return
+        is_only = len(observers) == 1
+        for token, (plugin, observer) in zip(tokens, observers, strict=True):
             try:
-                # Nobody sees the token of another.
-                observer(outcome.with_token(tokens[place]) if place in tokens else outcome)
+                if token is None:
+                    observer(outcome)
+                elif isinstance(token, Unobserved):
+                    token.end()
+                elif is_only:
+                    outcome.token = token
+                    observer(outcome)
+                else:  # nobody sees the token of another
+                    observer(outcome.with_token(token))
             except BaseException as problem:  # noqa: BLE001 - logged; what is not the observer's is passed on
                 self._note_failed(plugin, problem)
 

@@ -21,18 +21,17 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from opentelemetry.baggage.propagation import W3CBaggagePropagator
-from opentelemetry.context import attach, detach, get_current
-from opentelemetry.trace import Link, SpanKind, Status, StatusCode, get_current_span, set_span_in_context
+from opentelemetry.context import Context, attach, detach, get_current
+from opentelemetry.trace import INVALID_SPAN, Link, SpanKind, Status, StatusCode, get_current_span, set_span_in_context
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from pegboard import Stage
+from pegboard import Stage, Unobserved
 from pegboard.trace import carrier
 from pegboard_otel.sampling import Dropped, decision_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from opentelemetry.context import Context
     from opentelemetry.metrics import Histogram, Meter
     from opentelemetry.trace import Span, Tracer
 
@@ -74,6 +73,8 @@ _COUNTED = (
 )  # fmt: skip
 """Attributes by which is counted: few values each."""
 
+(_SPAN,) = set_span_in_context(INVALID_SPAN, Context())
+"""The key of a span in a context."""
 _TRACE, _BAGGAGE = TraceContextTextMapPropagator(), W3CBaggagePropagator()
 
 
@@ -81,16 +82,13 @@ class _Open(Mapping[str, str]):
     """A span that is current until it is left: for OpenTelemetry, and in `carrier`, as W3C has it with the baggage of
     what it lies below. That is written when somebody asks: few calls hand a trace on."""
 
-    __slots__ = ("_baggage", "_before", "_context", "_written", "is_call", "span")
+    __slots__ = ("_above", "_before", "_context", "_written", "is_call", "span")
 
     def __init__(self, span: Span, context: Context | None, *, is_call: bool) -> None:
         self.span, self.is_call = span, is_call
         self._written: dict[str, str] | None = None
-        before = carrier.get()
-        self._baggage: str | None = (
-            None if before is None else before._baggage if type(before) is _Open else before.get("baggage")
-        )
-        self._context = attach(set_span_in_context(span, context))
+        self._above = carrier.get()
+        self._context = attach(Context({**(get_current() if context is None else context), _SPAN: span}))
         # A span without ids: nobody makes spans, and what came in goes on as it is.
         is_some = type(span) is Dropped or span.get_span_context().is_valid
         self._before = carrier.set(self) if is_some else None
@@ -101,14 +99,20 @@ class _Open(Mapping[str, str]):
             carrier.reset(self._before)
         detach(self._context)
 
+    def _baggage(self) -> str | None:
+        above = self._above
+        while isinstance(above, _Open):
+            above = above._above
+        return None if above is None else above.get("baggage")
+
     def _all(self) -> dict[str, str]:
         if self._written is None:
             known = self.span.get_span_context()
             told = {"traceparent": f"00-{known.trace_id:032x}-{known.span_id:016x}-{int(known.trace_flags):02x}"}
             if known.trace_state:
                 told["tracestate"] = known.trace_state.to_header()
-            if self._baggage is not None:
-                told["baggage"] = self._baggage
+            if (baggage := self._baggage()) is not None:
+                told["baggage"] = baggage
             self._written = told
         return self._written
 
@@ -123,6 +127,13 @@ class _Open(Mapping[str, str]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return dict, (self._all(),)  # what a worker process is given
+
+
+class _NotSampled(_Open, Unobserved):
+    """The span of a call that is not sampled; where nothing is counted either, its outcome says nothing new."""
+
+    __slots__ = ()
+    end = _Open.leave
 
 
 class Recorder:
@@ -150,12 +161,13 @@ class Recorder:
 
     def begin(self, call: ToolCall, session: Session, tool: Tool | None, parent_id: str | None) -> _Open:
         """Open the span of a call, before the call is admitted."""
-        name, attributes = self._told_of(call, tool)
         context, links = _parent()
         span = self._dropped(context)
-        if span is None:
-            told = {**attributes, "gen_ai.tool.call.id": str(call.id)}
-            span = self._tracer.start_span(name, context, SpanKind.INTERNAL, told, links)
+        if span is not None:
+            return (_Open if self._histograms else _NotSampled)(span, context, is_call=True)
+        name, attributes = self._told_of(call, tool)
+        told = {**attributes, "gen_ai.tool.call.id": str(call.id)}
+        span = self._tracer.start_span(name, context, SpanKind.INTERNAL, told, links)
         return _Open(span, context, is_call=True)
 
     def _dropped(self, context: Context | None) -> Span | None:
@@ -217,7 +229,7 @@ class Recorder:
     def span(self, name: str, kind: str, attributes: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], None]:
         """Open a span around other work of the host; what is given ends it."""
         current = carrier.get()
-        if kind == "client" and type(current) is _Open and current.is_call and _is_tools_call(attributes):
+        if kind == "client" and isinstance(current, _Open) and current.is_call and _is_tools_call(attributes):
             return self._added_to(current.span, kind, attributes)
         context, links = _parent()
         started = perf_counter()
@@ -269,6 +281,9 @@ class Recorder:
                     )
 
 
+_OURS = (_Open, _NotSampled)
+
+
 def _parent() -> tuple[Context | None, list[Link] | None]:
     """What a new span lies below, and what it is linked to: the trace that a request brought, else what is current.
 
@@ -276,7 +291,7 @@ def _parent() -> tuple[Context | None, list[Link] | None]:
     conventions).
     """
     came = carrier.get()
-    if came is None or type(came) is _Open:  # what came from outside is no span of ours
+    if came is None or type(came) in _OURS:  # what came from outside is no span of ours
         return None, None
     context = _BAGGAGE.extract(came, _TRACE.extract(came, get_current()))
     here = get_current_span().get_span_context()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from opentelemetry.sdk.trace import Tracer
 from opentelemetry.sdk.trace.id_generator import IdGenerator, RandomIdGenerator
@@ -25,7 +25,6 @@ from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags, get_c
 if TYPE_CHECKING:
     from opentelemetry import trace as trace_api
     from opentelemetry.context import Context
-    from opentelemetry.trace import TraceState
 
 LOW_BITS = TraceIdRatioBased.TRACE_ID_LIMIT
 """Of a trace id: a ratio is a bound on them."""
@@ -51,20 +50,30 @@ class Ids(RandomIdGenerator, threading.local):
 
 
 class Dropped(NonRecordingSpan):
-    """A span that is not sampled: what lies below it is of its trace. Its context is made when something asks."""
+    """A span that is not sampled: what lies below it is of its trace. Its ids are drawn when something asks.
 
-    def __init__(self, trace_id: int, span_id: int, flags: TraceFlags, state: TraceState | None) -> None:
-        self._told = trace_id, span_id, flags, state
-        self._made: SpanContext | None = None
+    Args:
+        ids: who draws them.
+        parent: what it lies below; None: nothing.
+        trace_id: of what lies below nothing, where it was decided on; 0: any.
+    """
+
+    def __init__(self, ids: IdGenerator, parent: SpanContext | None = None, trace_id: int = 0) -> None:
+        self._told = ids, parent, trace_id
 
     def get_span_context(self) -> SpanContext:
-        """The same each time."""
-        if self._made is None:
-            trace_id, span_id, flags, state = self._told
-            self._made = SpanContext(
-                trace_id, span_id, is_remote=False, trace_flags=TraceFlags(flags), trace_state=state
-            )
-        return self._made
+        """The same each time, in every thread."""
+        made: SpanContext | None = self.__dict__.get("_made")
+        return self.__dict__.setdefault("_made", self._make()) if made is None else made
+
+    def _make(self) -> SpanContext:
+        ids, parent, trace_id = self._told
+        if parent is None:
+            flags, state = _FLAGS[ids.is_trace_id_random()], None
+            trace_id = trace_id or ids.generate_trace_id()
+        else:
+            flags, state, trace_id = _FLAGS[parent.trace_flags.random_trace_id], parent.trace_state, parent.trace_id
+        return SpanContext(trace_id, ids.generate_span_id(), is_remote=False, trace_flags=flags, trace_state=state)
 
 
 class Decision:
@@ -87,17 +96,18 @@ class Decision:
         """
         parent = get_current_span(context).get_span_context()
         if parent.is_valid:
-            trace_id, flags = parent.trace_id, parent.trace_flags
-            if flags.sampled if self._parent_decides else trace_id & LOW_BITS < self._bound:
+            if parent.trace_flags.sampled if self._parent_decides else parent.trace_id & LOW_BITS < self._bound:
                 return None
-            return Dropped(trace_id, self._ids.generate_span_id(), _FLAGS[flags.random_trace_id], parent.trace_state)
-        if self._bound and (self._bound > LOW_BITS or not isinstance(self._ids, Ids)):
+            return Dropped(self._ids, parent)
+        if not self._bound:
+            return Dropped(self._ids)
+        if self._bound > LOW_BITS or not isinstance(self._ids, Ids):
             return None  # all are sampled; or the span would not get the id that was decided on
         trace_id = self._ids.generate_trace_id()
         if trace_id & LOW_BITS < self._bound:
-            cast("Ids", self._ids).decided = trace_id
+            self._ids.decided = trace_id
             return None
-        return Dropped(trace_id, self._ids.generate_span_id(), _FLAGS[self._ids.is_trace_id_random()], None)
+        return Dropped(self._ids, trace_id=trace_id)
 
 
 def decision_of(tracer: trace_api.Tracer) -> Decision | None:
