@@ -384,12 +384,13 @@ def lines_run() -> Callable[[Callable[[], Any]], int]:
 
 
 class Measured:
-    """Runs first what coverage measures, and without it what follows.
+    """Runs first what coverage measures, and without it what follows: the whole system, and at last what is drawn.
 
     The tracer of Python 3.11 sees every line of every library, too, and doubles what a test costs; what runs the same
     lines a million times it makes five times as dear. What draws its arguments, what concerns the whole system, and
     what holds that large work comes to an end (`in_time`) runs most lines and shows none that a package's own examples
-    do not: the floors are met without.
+    do not: the floors are met without. A test of the whole system may wait for minutes, so that none of them is begun
+    when the others are done.
     """
 
     def __init__(self, coverage: Any) -> None:
@@ -398,7 +399,7 @@ class Measured:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        items.sort(key=lambda item: not self._wants(item))
+        items.sort(key=lambda item: (not self._wants(item), not self._is_of_all(item)))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> None:
@@ -412,10 +413,12 @@ class Measured:
         self.coverage.save()
 
     @staticmethod
-    def _wants(item: pytest.Item) -> bool:
-        of_all = item.path.is_relative_to(item.config.rootpath / "tests")
+    def _is_of_all(item: pytest.Item) -> bool:
+        return item.path.is_relative_to(item.config.rootpath / "tests")
+
+    def _wants(self, item: pytest.Item) -> bool:
         is_large = "in_time" in getattr(item, "fixturenames", ())
-        return not of_all and not is_large and not item.get_closest_marker("hypothesis")
+        return not self._is_of_all(item) and not is_large and not item.get_closest_marker("hypothesis")
 
     def _turn(self, on: bool) -> None:
         (self.coverage.start if on else self.coverage.stop)()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import itertools
 import operator
 import re
@@ -16,7 +17,7 @@ from pegboard import limits
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 SOURCES = [path for folder in ("core/src", "plugins") for path in (ROOT / folder).rglob("*.py") if "/src/" in f"{path}"]
 
 
@@ -33,9 +34,9 @@ def is_number(node: ast.AST | None) -> bool:
     return isinstance(node, ast.Constant) and type(node.value) is int and node.value > 1
 
 
-def own_bounds(source: str) -> Iterator[int]:
+def own_bounds(tree: ast.Module) -> Iterator[int]:
     """The lines that say themselves how deep something may nest: a constant, or a number that a depth is held to."""
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(tree):
         match node:
             case (
                 ast.Assign(targets=[ast.Name(id=name)], value=value)
@@ -61,7 +62,7 @@ def own_bounds(source: str) -> Iterator[int]:
     ],
 )  # fmt: skip
 def test_a_bound_that_is_written_anew_is_found(line: str) -> None:
-    assert list(own_bounds(line)) == [1]
+    assert list(own_bounds(ast.parse(line))) == [1]
 
 
 @pytest.mark.parametrize(
@@ -70,27 +71,16 @@ def test_a_bound_that_is_written_anew_is_found(line: str) -> None:
      "if depth > 1: pass", "if depth > CALL_LEVELS: pass", "MAX_BYTES = 30"],
 )  # fmt: skip
 def test_what_is_no_bound_of_its_own_is_not(line: str) -> None:
-    assert list(own_bounds(line)) == []
-
-
-@pytest.mark.parametrize("package", sorted({path.relative_to(ROOT).parts[1] for path in SOURCES}))
-def test_no_package_says_itself_how_deep_things_may_nest(package: str) -> None:
-    found = [
-        f"{path.relative_to(ROOT)}:{line}"
-        for path in SOURCES
-        if path.relative_to(ROOT).parts[1] == package and path.name not in {"limits.py", *ALONE}
-        for line in own_bounds(path.read_text(encoding="utf-8"))
-    ]
-    assert found == []
+    assert list(own_bounds(ast.parse(line))) == []
 
 
 SHARED_BYTES = {value for name, value in vars(limits).items() if name in {"JSON_BYTES", "DIGESTED_BYTES"}}
 """Lengths of which only the table speaks; other reasons may well come to the same number as those of the others."""
 
 
-def own_lengths(source: str) -> Iterator[int]:
+def own_lengths(tree: ast.Module) -> Iterator[int]:
     """The lines that give a constant one of these lengths anew."""
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(tree):
         match node:
             case (
                 ast.Assign(targets=[ast.Name(id=name)], value=value)
@@ -121,17 +111,7 @@ def literal(node: ast.AST | None) -> int | None:
     ],
 )  # fmt: skip
 def test_a_length_that_is_written_anew_is_found(line: str, found: list[int]) -> None:
-    assert list(own_lengths(line)) == found
-
-
-def test_no_module_says_itself_how_long_a_json_text_may_be() -> None:
-    found = [
-        f"{path.relative_to(ROOT)}:{line}"
-        for path in SOURCES
-        if path.name not in {"limits.py", *ALONE}
-        for line in own_lengths(path.read_text(encoding="utf-8"))
-    ]
-    assert found == []
+    assert list(own_lengths(ast.parse(line))) == found
 
 
 def test_every_limit_is_said_once_with_its_reason() -> None:
@@ -151,15 +131,35 @@ def test_what_holds_another_may_nest_deeper() -> None:
     assert limits.REQUEST_BYTES < limits.JSON_BYTES <= limits.SETTINGS_BYTES
 
 
-@pytest.mark.parametrize("package", sorted({path.relative_to(ROOT).parts[1] for path in SOURCES}))
-def test_whoever_reads_json_bounds_it_by_the_table(package: str) -> None:
-    own = [
-        f"{path.relative_to(ROOT)}:{call.lineno}"
-        for path in SOURCES
-        if path.relative_to(ROOT).parts[1] == package
-        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(call, ast.Call)
-        for keyword in call.keywords
-        if keyword.arg == "max_depth" and ast.unparse(keyword.value) not in {*limits.__all__, "max_depth"}
-    ]
-    assert own == []
+def own_readers(tree: ast.Module) -> Iterator[int]:
+    """The lines that read JSON with a depth of their own."""
+    for call in ast.walk(tree):
+        if isinstance(call, ast.Call):
+            for keyword in call.keywords:
+                if keyword.arg == "max_depth" and ast.unparse(keyword.value) not in {*limits.__all__, "max_depth"}:
+                    yield call.lineno
+
+
+RULES = {
+    "how deep things may nest": own_bounds,
+    "how long a JSON text may be": own_lengths,
+    "how deep the JSON that is read may nest": own_readers,
+}
+
+
+@functools.cache
+def found() -> dict[str, list[str]]:
+    """Where each rule is broken; every module is parsed once, and not kept."""
+    places: dict[str, list[str]] = {rule: [] for rule in RULES}
+    for path in SOURCES:
+        if path.name in {"limits.py", *ALONE}:
+            continue
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for rule, lines in RULES.items():
+            places[rule] += [f"{path.relative_to(ROOT)}:{line}" for line in lines(tree)]
+    return places
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_no_module_says_itself(rule: str) -> None:
+    assert found()[rule] == []
