@@ -161,6 +161,13 @@ JUDGED: Mapping[str, Mapping[str, str]] = {
         "max_calls": RAISE,
         "stop_timeout_s": RAISE,
     },
+    "plugins.inspect": {
+        "host": ALWAYS,
+        "tls_cert": ALWAYS,
+        "tls_key": ALWAYS,
+        "tokens": ALWAYS,
+        "allowed_hosts": ALWAYS,
+    },
     "plugins.manifest": {"files": ALWAYS},
     "plugins.mcp": {
         "servers": ALWAYS,

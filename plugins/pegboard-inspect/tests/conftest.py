@@ -83,7 +83,9 @@ class Served:
 class Looking:
     """One browser that was let in, and what went wrong in it."""
 
-    def __init__(self, browser: Any, address: str, wait: str = ".tools > li", **options: Any) -> None:
+    def __init__(
+        self, browser: Any, address: str, wait: str = ".tools > li", token: str | None = None, **options: Any
+    ) -> None:
         self.context = browser.new_context(**{"viewport": {"width": 1200, "height": 900}, **options})
         self.context.set_default_timeout(30_000)
         self.page = self.context.new_page()
@@ -96,6 +98,10 @@ class Looking:
         self.page.on("request", lambda request: self.asked.append(request.url))
         self.page.goto(address)
         self.page.wait_for_selector(wait)
+        if token is not None:
+            self.page.locator("#token").fill(token)
+            self.page.get_by_role("button", name="Come in").click()
+            self.page.wait_for_selector(".tools > li")
         self.base = self.page.url.partition("#")[0]
 
     def show(self, path: str, wait: str) -> Any:

@@ -30,8 +30,9 @@ from pegboard_inspect.access import Access, Visitor
 from pegboard_inspect.calling import LogLines, RunningCall, answer_of, current
 from pegboard_inspect.pages import Page, PageStream
 from pegboard_inspect.recording import Recording
+from pegboard_inspect.settings import InspectSettings
 from pegboard_inspect.web import MAX_BODY, RefusedError, Request, as_json
-from pegboard_serving import HostCheck
+from pegboard_serving import Caller, HostCheck, Tokens
 from pegboard_serving.bodies import Bodies
 
 if TYPE_CHECKING:
@@ -64,7 +65,9 @@ class Inspector:
         bind: the address that it is bound to.
         user_id: whose calls they are; None: the configuration's `user_id`.
         profile: the profile of those calls; None: the configuration's own.
-        entered: called when a token was used, so that the next one can be told.
+        entered: called when the one-time token was used, so that the next one can be told.
+        settings: who else is let in, and under which names it is served.
+        is_secure: whether it is served by TLS.
     """
 
     def __init__(
@@ -75,13 +78,17 @@ class Inspector:
         user_id: str | None = None,
         profile: str | None = None,
         entered: Callable[[], object] = lambda: None,
+        settings: InspectSettings | None = None,
+        is_secure: bool = False,
     ) -> None:
-        self.access = Access()
+        settings = InspectSettings() if settings is None else settings
+        self.access = Access(Tokens(settings.tokens, section="plugins.inspect.tokens"), is_secure=is_secure)
+        self._scheme = b"https" if is_secure else b"http"
         self._host = host
         self._user_id = user_id
         self._profile = profile
         self._entered = entered
-        self._check = HostCheck(bind, allowed_hosts=(), allowed_origins=())
+        self._check = HostCheck(bind, allowed_hosts=settings.allowed_hosts, allowed_origins=())
         self._bodies = Bodies(MAX_BODY)
         self._static = _static()
         self._index = self._static.pop("index.html")[0]
@@ -89,7 +96,6 @@ class Inspector:
         for path, page in self._pages.items():
             for suffix, content in ((".js", page.module), (".css", page.style)):
                 self._static[f"pages/{path}{suffix}"] = (content.encode(), TYPES[suffix])
-        self._calls: dict[Visitor, dict[str, RunningCall]] = {}
         self._watchers = 0
         self._known: dict[Any, bytes] = {}
         self._flying: set[trio.CancelScope] = set()
@@ -118,7 +124,7 @@ class Inspector:
             with self._flight():
                 if self._stopping:
                     raise RefusedError(503, "serving ends")
-                if status := self._check.judge(scope["headers"]):
+                if status := self._judge(request):
                     raise RefusedError(status, "this Host or Origin is not served here")
                 await self._route(request)
         except RefusedError as problem:
@@ -127,6 +133,20 @@ class Inspector:
         except PegboardError as problem:
             if not request.has_begun:
                 await request.answer_json({"problem": problem.message, "hint": problem.hint}, 400)
+
+    def _judge(self, request: Request) -> int:
+        """As of every HTTP server; what its own pages ask for, under whatever name it is served, is no other site's."""
+        own = (b"origin", self._own_origin(request))
+        return self._check.judge([one for one in request.scope["headers"] if one != own])
+
+    def _own_origin(self, request: Request) -> bytes:
+        return b"%s://%s" % (self._scheme, (request.header(b"host") or "").encode("latin-1"))
+
+    def _require_own(self, request: Request) -> None:
+        """Require a POST that the page of this very server sent."""
+        _require_method(request, "POST")
+        if request.headers(b"origin") != [self._own_origin(request)]:
+            raise RefusedError(403, "only the page itself may ask for this")
 
     async def _route(self, request: Request) -> None:
         first, _, rest = request.path[1:].partition("/")
@@ -141,7 +161,7 @@ class Inspector:
             body, kind = self._static[rest]
             await request.answer_compressed(200, body, kind)
         elif request.path == "/enter":
-            _require_own(request)
+            self._require_own(request)
             await self._enter(request)
         elif first.startswith("s-") and rest.startswith("api/"):
             await self._api(request, f"/{first}", rest.removeprefix("api/"))
@@ -152,11 +172,11 @@ class Inspector:
         given = await request.json(self._bodies, "nobody")
         found = self.access.enter(given.get("token"))
         if found is None:
-            raise RefusedError(401, "this address was used already, or is an old one")
+            raise RefusedError(401, "this token lets nobody in: an address is good once, and an old one is not")
         visitor, cookie = found
         visitor.session = self._session(visitor)
-        self._calls[visitor] = {}
-        self._entered()
+        if visitor.caller is None:
+            self._entered()
         await request.answer_json({"base": f"{visitor.base}/"}, 200, [(b"set-cookie", cookie.encode())])
 
     async def _api(self, request: Request, base: str, what: str) -> None:
@@ -171,7 +191,7 @@ class Inspector:
         elif request.method == "GET" and first == "pages" and rest in self._pages:
             await request.answer_json(await _of_page(rest, self._pages[rest].data(self._host)))
         else:
-            _require_own(request)
+            self._require_own(request)
             if first in self._post and not rest:
                 await self._post[first](request, visitor)
             elif first == "pages":
@@ -284,7 +304,7 @@ class Inspector:
 
         def running(call_id: str | None = None) -> RunningCall | None:
             """The call in whose task this is; else the newest, where a server asks in a task of its own."""
-            calls = self._calls[visitor]
+            calls = visitor.calls
             return calls.get(call_id or "") or current.get(None) or next(reversed(calls.values()), None)
 
         async def confirm(asked: Confirmation) -> Any:
@@ -296,8 +316,9 @@ class Inspector:
             if (call := running(call_id)) is not None:
                 call.say("progress", call=call_id, done=done, total=total, message=message)
 
+        caller = visitor.caller or Caller(self._user_id, self._profile)
         return self._host.session(
-            self._user_id, channel=channel, profile=self._profile, confirm=confirm, on_progress=on_progress
+            caller.user_id, channel=channel, profile=caller.profile, confirm=confirm, on_progress=on_progress
         )
 
     async def _dry_run(self, request: Request, visitor: Visitor) -> None:
@@ -319,7 +340,7 @@ class Inspector:
 
     async def _run(self, request: Request, visitor: Visitor, work: Callable[[RunningCall], Awaitable[None]]) -> None:
         """Do the work of a call or of a stream, and send what it says."""
-        calls = self._calls[visitor]
+        calls = visitor.calls
         if len(calls) >= MAX_CALLS:
             raise RefusedError(503, f"{MAX_CALLS} calls of this browser are under way; the call was not begun")
         call = RunningCall(os.urandom(8).hex())
@@ -339,7 +360,7 @@ class Inspector:
 
     async def _answer(self, request: Request, visitor: Visitor) -> None:
         given = await request.json(self._bodies, visitor.base)
-        call = self._calls[visitor].get(str(given.get("id")))
+        call = visitor.calls.get(str(given.get("id")))
         if call is None or not call.answer(given.get("key"), given.get("answer")):
             raise RefusedError(409, "this is not asked any more")
         await request.answer_json({})
@@ -354,7 +375,8 @@ class Inspector:
             woken.set()
 
         file = elsewhere.audit_file(self._host)
-        recording = Recording(wake, time.time, reads_audit=file is not None)
+        only = None if visitor.caller is None else visitor.caller.user_id
+        recording = Recording(wake, time.time, reads_audit=file is not None, user_id=only)
 
         async def others() -> None:
             if file is not None:
@@ -432,13 +454,6 @@ def _call_of(given: Mapping[str, Any]) -> tuple[str, Any]:
 def _require_method(request: Request, method: str) -> None:
     if request.method != method:
         raise RefusedError(405, "this is not served in that way")
-
-
-def _require_own(request: Request) -> None:
-    """Require a POST that the page of this very server sent."""
-    _require_method(request, "POST")
-    if request.header(b"origin") != f"http://{request.header(b'host')}":
-        raise RefusedError(403, "only the page itself may ask for this")
 
 
 def _static() -> dict[str, tuple[bytes, str]]:

@@ -18,13 +18,15 @@ if TYPE_CHECKING:
 
 @click.command(short_help="The board in a browser.")
 @click.option("--open", "opens", is_flag=True, help="Open it in the browser of this machine.")
+@click.option("--host", "bind", help="Where to listen; else `host` of [plugins.inspect], which is this machine alone.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Where to listen; a free one by default.")
 @click.option("--user", "user_id", metavar="ID", help="Who calls; else `user_id` of the configuration.")
 @click.pass_obj
-def inspect(run: ProgramRun, opens: bool, port: int, user_id: str | None) -> None:
+def inspect(run: ProgramRun, opens: bool, bind: str | None, port: int, user_id: str | None) -> None:
     """The board in a browser: find tools, call them by a form, see calls as they happen.
 
-    The address lets one browser in, once; when it was used, the next one is told. It is served on this machine alone.
+    The address lets one browser in, once; when it was used, the next one is told. It is served on this machine alone,
+    unless [plugins.inspect] says a host, tokens, and a certificate with its key.
     """
     from pegboard_inspect.serving import serve_inspector
     from pegboard_serving import serve_until_signal
@@ -40,7 +42,7 @@ def inspect(run: ProgramRun, opens: bool, port: int, user_id: str | None) -> Non
                     browse(address)
                 click.echo(f"{'for another browser: ' if told > 1 else ''}{address}", err=True)
 
-            serve = partial(serve_inspector, host, port=port, user_id=user_id, tell=tell)
+            serve = partial(serve_inspector, host, bind=bind, port=port, user_id=user_id, tell=tell)
             count = len(host.board.registry.plans)
             tools = "1 tool" if count == 1 else f"{count} tools"
             await serve_until_signal(serve, lambda url: click.echo(f"inspecting {tools} (Ctrl-C ends it)", err=True))

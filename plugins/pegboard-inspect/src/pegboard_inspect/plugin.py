@@ -10,6 +10,15 @@ if TYPE_CHECKING:
     import click
 
     from pegboard_inspect.pages import Page
+    from pegboard_inspect.settings import InspectSettings
+
+
+@hookimpl
+def provide_settings() -> type[InspectSettings]:
+    """Where it listens, and who is let in."""
+    from pegboard_inspect.settings import InspectSettings
+
+    return InspectSettings
 
 
 @hookimpl

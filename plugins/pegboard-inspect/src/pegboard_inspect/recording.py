@@ -55,9 +55,18 @@ class Recording:
         wake: called when there is something to tell and there was nothing before; it must not wait.
         clock: seconds since the epoch.
         reads_audit: whether calls of other programs are heard as well (`hear_elsewhere`).
+        user_id: whose calls alone are told; None: everybody's.
     """
 
-    def __init__(self, wake: Callable[[], object], clock: Callable[[], float], *, reads_audit: bool = False) -> None:
+    def __init__(
+        self,
+        wake: Callable[[], object],
+        clock: Callable[[], float],
+        *,
+        reads_audit: bool = False,
+        user_id: str | None = None,
+    ) -> None:
+        self._user_id = user_id
         self._wake = wake
         self._clock = clock
         self._ended: deque[Outcome] = deque()
@@ -123,17 +132,20 @@ class Recording:
         `audit` is null where no calls of other programs are read, else `{"problem"}`, which is null as well, or why
         they cannot be."""
         now = self._clock()
-        ended = self._heard()
+        ended, under_way = self._heard(), self._running
         missed, self._missed = self._missed, 0
+        if (only := self._user_id) is not None:  # of the others there is not even the number
+            ended, missed = [one for one in ended if _user_of(one) == only], 0
+            under_way = {number: one for number, one in under_way.items() if one[1].user_id == only}
         for one in ended:
             self._counts.add(one)
         shown = _sample(ended)
-        running = [pair for pair in itertools.islice(self._running.items(), MAX_RUNNING) if now - pair[1][3] >= LONG_S]
+        running = [pair for pair in itertools.islice(under_way.items(), MAX_RUNNING) if now - pair[1][3] >= LONG_S]
         return {
             "now": now,
             "calls": [_row(one) if isinstance(one, Outcome) else _row_elsewhere(one) for one in shown],
             "running": [_running_row(*one) for _, one in running],
-            "under_way": len(self._running),
+            "under_way": len(under_way),
             "skipped": len(ended) - len(shown) + missed,
             "counts": self._counts.summary(now),
             "audit": self._audit,
@@ -152,6 +164,10 @@ def _key(one: Heard) -> tuple[float, float]:
     """What tells a call in the file of the audit that was heard already: to the microsecond, no two begin together and
     take equally long. Ids and names do not: callers choose them, and the audit cuts them."""
     return one.started_at, round(one.duration_ms, 3)
+
+
+def _user_of(one: Heard) -> str | None:
+    return one.session.user_id if isinstance(one, Outcome) else one.user_id
 
 
 def _end_of(one: Heard) -> float:

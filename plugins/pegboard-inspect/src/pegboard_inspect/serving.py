@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import trio
 
 from pegboard import ConfigError
-from pegboard_serving import bound_socket, is_loopback
+from pegboard_serving import bound_socket, host_of, is_loopback, require_credential, tls_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -24,7 +24,7 @@ async def serve_inspector(
     host: Host,
     *,
     port: int = 0,
-    bind: str = "127.0.0.1",
+    bind: str | None = None,
     user_id: str | None = None,
     profile: str | None = None,
     tell: Callable[[str], object],
@@ -36,7 +36,7 @@ async def serve_inspector(
     Args:
         host: whose board is inspected.
         port: 0: any that is free.
-        bind: an address on loopback.
+        bind: an address; None: the configuration's, which is on loopback where it says none.
         user_id: whose calls they are; None: the configuration's `user_id`.
         profile: the profile of those calls; None: the configuration's own.
         tell: told an address that lets one browser in: as soon as it is served, and a new one whenever it was used.
@@ -44,28 +44,45 @@ async def serve_inspector(
         task_status: told the URL as soon as it is served.
 
     Raises:
-        ConfigError: the address is not on loopback, or it cannot listen there.
+        ConfigError: other machines would reach it without a token or without TLS, or it cannot listen there.
 
     .. versionadded:: 0.1
     """
     from pegboard_inspect.app import Inspector, address_of
+    from pegboard_inspect.settings import InspectSettings
     from pegboard_serving.worker import Worker, config_for
 
-    if not is_loopback(bind):
+    of_board = (one.settings for one in host.board.plugins if isinstance(one.settings, InspectSettings))
+    settings = next(of_board, None) or InspectSettings()
+    bind = settings.host if bind is None else bind
+    tls = tls_of(settings.tls_cert, settings.tls_key, section="plugins.inspect")
+    require_credential(
+        bind, asks_for_credential=bool(settings.tokens), hint="map tokens to users in [plugins.inspect.tokens]"
+    )
+    if tls is None and not is_loopback(bind):
         raise ConfigError(
-            f"the inspector is not served on {bind[:60]}: it has no TLS, and whoever gets its cookie may call tools",
-            hint="serve it on 127.0.0.1, and reach it from elsewhere through a tunnel, as with ssh -L",
+            f"--host {bind[:60]} would send tokens, arguments and results over the network as they are, without TLS",
+            hint="name tls_cert and tls_key in [plugins.inspect], or serve on 127.0.0.1 and reach it by ssh -L",
         )
-    bound = bound_socket(bind, port)
-    address = bound.getsockname()
-    shown = f"[{address[0]}]" if ":" in address[0] else address[0]
-    url = f"http://{shown}:{address[1]}"
 
     def tell_next() -> None:
         tell(address_of(url, inspector.access.new_token()))
 
-    inspector = Inspector(host, bind=bind, user_id=user_id, profile=profile, entered=tell_next)
-    worker = Worker(inspector, config_for(logging.getLogger("pegboard.inspect.server")), log=log)
+    inspector = Inspector(
+        host,
+        bind=bind,
+        user_id=user_id,
+        profile=profile,
+        entered=tell_next,
+        settings=settings,
+        is_secure=tls is not None,
+    )
+    bound = bound_socket(bind, port)
+    address = bound.getsockname()
+    names = (host_of(one.removesuffix(":*")) for one in settings.allowed_hosts)
+    shown = next(filter(None, names), address[0])  # a certificate is of a name
+    url = f"{'http' if tls is None else 'https'}://{f'[{shown}]' if ':' in shown else shown}:{address[1]}"
+    worker = Worker(inspector, config_for(logging.getLogger("pegboard.inspect.server")), log=log, tls=tls)
     closing = trio.Event()
 
     async def run(task_status: trio.TaskStatus[None]) -> None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import ipaddress
     import signal
     import socket
+    import ssl
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
     import trio
@@ -43,6 +44,7 @@ __all__ = [
     "is_loopback",
     "require_credential",
     "serve_until_signal",
+    "tls_of",
 ]
 
 MAX_TOKEN = 8_192
@@ -301,6 +303,47 @@ def bound_socket(bind: str, port: int) -> socket.socket:
         hint = hints.get(problem.errno or 0, "choose another --host or --port")
         raise ConfigError(f"cannot serve on {where}: {problem.strerror}", hint=hint) from problem
     return bound
+
+
+def tls_of(cert: str | None, key: str | None, *, section: str) -> ssl.SSLContext | None:
+    """What covers the connections of a server; None: neither file is named.
+
+    Args:
+        cert: the file of the certificate, and of those between it and the authority (PEM).
+        key: the file of its private key (PEM), which asks for no password; None: it is in `cert`.
+        section: of the configuration, for what is said of a bad one: `plugins.inspect`.
+
+    Raises:
+        ConfigError: they cannot be read, are none, or do not belong together.
+
+    .. versionadded:: 0.1
+    """
+    import ssl
+
+    if cert is None:
+        if key is None:
+            return None
+        raise ConfigError(f"[{section}] has tls_key without tls_cert", hint="name the certificate as tls_cert")
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.minimum_version = ssl.TLSVersion.TLSv1_2
+    tls.set_alpn_protocols(["http/1.1"])
+    asked: list[bool] = []
+
+    def no_password() -> str:  # without it OpenSSL asks at the terminal
+        asked.append(True)
+        return ""
+
+    try:
+        tls.load_cert_chain(cert, key, password=no_password)
+    except OSError as problem:  # of files, and of what is in them
+        words = "they are no certificate and key in PEM" if isinstance(problem, ssl.SSLError) else problem.strerror
+        if getattr(problem, "reason", None) == "KEY_VALUES_MISMATCH":
+            words = "the key is not that of the certificate"
+        raise ConfigError(
+            f"tls_cert and tls_key of [{section}] cannot be used: {'the key has a password' if asked else words}",
+            hint="name a certificate and its private key without a password, both PEM, that this user may read",
+        ) from problem
+    return tls
 
 
 async def at_signals(

@@ -44,6 +44,7 @@ from pegboard_serving.sharing import Place, Places
 if TYPE_CHECKING:
     import logging
     import socket
+    import ssl
 
     from hypercorn.events import Event
 
@@ -174,8 +175,10 @@ class Connection(TCPServer):
 
     def __init__(self, worker: Worker, stream: trio.SocketStream) -> None:
         self._gone = trio.Event()
+        self._socket = stream.socket
         context = _Context(worker.context, self._gone)
-        super().__init__(worker.app, worker.config, context, {}, stream)  # type: ignore[arg-type]
+        covered = stream if worker.tls is None else _covered(stream, worker.tls)
+        super().__init__(worker.app, worker.config, context, {}, covered)  # type: ignore[arg-type]
         self.is_idle = True
         self._worker = worker
         self._held = b""
@@ -186,9 +189,11 @@ class Connection(TCPServer):
         """Serve it until either side closes it."""
         self._worker.connections.add(self)
         try:
-            sock = self.stream.socket
+            sock = self._socket
             client = parse_socket_addr(sock.family, sock.getpeername())
             server = parse_socket_addr(sock.family, sock.getsockname())
+            if not await self._agree():
+                return
             async with TaskGroup() as tasks:
                 self._task_group = tasks
                 self.protocol = _Http1(
@@ -197,7 +202,7 @@ class Connection(TCPServer):
                     self.context,
                     tasks,
                     ConnectionState({}),
-                    False,
+                    self._worker.tls is not None,
                     client,
                     server,
                     self.protocol_send,
@@ -218,6 +223,16 @@ class Connection(TCPServer):
             finally:
                 self.cut()  # if that was cancelled
                 self._worker.left(self)
+
+    async def _agree(self) -> bool:
+        """Whether TLS stands, where there is any: a client that speaks none, or trusts no such server, is gone."""
+        if self._worker.tls is None:
+            return True
+        with trio.move_on_after(HEAD_S), contextlib.suppress(trio.BrokenResourceError):
+            await self.stream.do_handshake()
+            return True
+        self.cut()
+        return False
 
     async def protocol_send(self, event: Event) -> None:
         """Write what the protocol gives, and note when a request begins and ends."""
@@ -280,7 +295,7 @@ class Connection(TCPServer):
 
     def cut(self) -> None:
         """Close it now, whatever it is doing."""
-        self.stream.socket.close()
+        self._socket.close()
 
 
 class Worker:
@@ -291,13 +306,23 @@ class Worker:
         config: hypercorn's; see `config_for`.
         log: hears of connections that failed.
         websocket_path: where WebSocket is served; None: nowhere.
+        tls: what covers the connections; None: nothing does. See `pegboard_serving.tls_of`.
 
     .. versionadded:: 0.1
     """
 
-    def __init__(self, app: Any, config: Config, *, log: logging.Logger, websocket_path: str | None = None) -> None:
+    def __init__(
+        self,
+        app: Any,
+        config: Config,
+        *,
+        log: logging.Logger,
+        websocket_path: str | None = None,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
         self.app = ASGIWrapper(app)
         self.config = config
+        self.tls = tls
         self.websocket_path = websocket_path
         self._log = log
         self.context = WorkerContext(None)
@@ -362,6 +387,10 @@ class Worker:
         for connection in tuple(self.connections):
             connection.cut()
         scope.cancel()
+
+
+def _covered(stream: trio.SocketStream, tls: ssl.SSLContext) -> trio.SSLStream[trio.SocketStream]:
+    return trio.SSLStream(stream, tls, server_side=True, https_compatible=True)
 
 
 def _peer_of(stream: trio.SocketStream) -> str:

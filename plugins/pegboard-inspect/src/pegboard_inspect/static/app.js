@@ -23,14 +23,24 @@ async function come() {
   const token = new URLSearchParams(location.hash.slice(1)).get("token");
   history.replaceState(null, "", location.pathname); // out of the address and of what is remembered of it
   if (!token) {
-    fill(main, h("section", { class: "problem" }, h("h1", {}, "This browser was not let in"), h("p", {}, "Open the address that pegboard inspect tells; it is good once.")));
+    askToken(h("section", { class: "problem" }, h("h1", {}, "This browser was not let in"), h("p", {}, "Open the address that pegboard inspect tells; it is good once.")));
     return;
   }
+  await comeBy(token);
+}
+
+async function comeBy(token) {
   try {
     location.replace(`${(await enter(token)).base}#/tools`);
   } catch (error) {
-    fill(main, problem(error), h("p", {}, "pegboard inspect tells a new address whenever one was used; start it again for another."));
+    askToken(problem(error), h("p", {}, "pegboard inspect tells a new address whenever one was used; start it again for another."));
   }
+}
+
+/** Whoever sits elsewhere has a token of their own. */
+function askToken(...why) {
+  const token = h("input", { type: "password", id: "token", autocomplete: "current-password", required: true });
+  fill(main, why, h("form", { class: "come", onsubmit: (event) => { event.preventDefault(); comeBy(token.value.trim()); } }, h("label", { for: "token" }, "Or by a token of your own"), h("div", { class: "bar" }, token, h("button", { class: "main" }, "Come in"))));
 }
 
 function drawNavigation(path) {
