@@ -188,6 +188,16 @@ JUDGED: Mapping[str, Mapping[str, str]] = {
         "instances": ALWAYS,
     },
     "plugins.memory": {"url": ALWAYS, "max_memories": RAISE, "semantic": PREFERENCE, "model": ALWAYS},
+    "plugins.nats": {
+        "servers": ALWAYS,
+        "groups": ALWAYS,
+        "credentials": ALWAYS,
+        "tls_ca": ALWAYS,
+        "prefix": ALWAYS,
+        "concurrency": RAISE,
+        "alive_s": PREFERENCE,
+        "drain_s": PREFERENCE,
+    },
     "plugins.openai": {
         "api_key": ALWAYS,
         "base_url": ALWAYS,

@@ -161,6 +161,9 @@ def provide_limit_store(settings: Any) -> LimitStore | None:
     first asked. Two plugins that both answer are a CONFLICT, which calls of such tools answer until `limit_store` under
     `[core]` names one. None: nothing to count in. An exception: tools with such limits are not registered.
 
+    An implementation with the attribute `only_named = True` is asked only where `limit_store` names its plugin: a store
+    that needs more than to be installed, a server for one, must not count by being there.
+
     .. versionadded:: 0.1
     """
 

@@ -70,7 +70,12 @@ class LimitStores:
 
     def _is_asked(self, record: PluginRecord) -> bool:
         wanted = self._config.core.limit_store
-        return not record.builtin if wanted is None else record.name == wanted
+        if wanted is not None:
+            return record.name == wanted
+        # A store that needs more than to be installed, a server for one, counts only where it is named.
+        given = self._plugins.manager.hook.provide_limit_store.get_hookimpls()
+        only_named = {one.plugin_name for one in given if getattr(one.function, "only_named", False)}
+        return not record.builtin and record.name not in only_named
 
     def choose(self) -> tuple[str, LimitStore | None]:
         """The name of the store that counts, and the store; None: each process counts alone.

@@ -6,6 +6,13 @@ protocol      the client's side of NATS without I/O
 credentials   nkeys and files of credentials: who a link is, to its server
 client        one link to a list of servers, kept up, on trio
 jetstream     streams of a server, by requests that carry JSON
+link          the one client of a host
+wire          what hosts and workers say to each other
+calls         a call, at the host
+source        the tools of a group's workers, as a source of the host
+worker        a board's tools, for other hosts
+limit_store   limits that all hosts count together
+commands      `pegboard worker`
 """
 
 from __future__ import annotations

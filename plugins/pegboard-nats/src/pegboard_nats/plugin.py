@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     import click
 
-    from pegboard import ToolSource
+    from pegboard import LimitStore, ToolSource
     from pegboard_nats.client import Client
 
 
@@ -41,6 +41,17 @@ def provide_sources(settings: NatsSettings) -> Iterable[ToolSource]:
     from pegboard_nats.source import make_sources
 
     return make_sources(settings)
+
+
+@hookimpl
+def provide_limit_store(settings: NatsSettings) -> LimitStore:
+    """The stream in which all hosts count, where `[core] limit_store = "nats"`."""
+    from pegboard_nats.limit_store import NatsStore
+
+    return NatsStore(settings)
+
+
+provide_limit_store.only_named = True  # type: ignore[attr-defined]  # not wherever the package is installed
 
 
 @hookimpl
