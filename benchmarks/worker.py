@@ -32,12 +32,17 @@ def _resident_bytes() -> int:
         return int(statm.read().split()[1]) * os.sysconf("SC_PAGESIZE")
 
 
-async def _timed(call: Callable[[], Awaitable[Any]], count: int) -> dict[str, float]:
+async def _timed(
+    call: Callable[[], Awaitable[Any]], count: int, settle: Callable[[], Awaitable[Any]] | None = None
+) -> dict[str, float]:
     gc.collect()
     wall, cpu = time.perf_counter(), time.process_time()
     for _ in range(count):
         await call()
-    cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+    wall = time.perf_counter() - wall
+    if settle is not None:
+        await settle()
+    cpu = time.process_time() - cpu
     return {"cpu_us": cpu / count * 1e6, "wall_us": wall / count * 1e6, "count": count}
 
 
@@ -66,8 +71,8 @@ class Worker:
             await _timed(call, 3)
             probe = await _timed(call, 5)
             count = max(3, min(200_000, int(TARGET_S * 1e6 / max(probe["wall_us"], 0.05))))
-            await _timed(call, count // 4 + 1)
-        return await _timed(call, count)
+            await _timed(call, count // 4 + 1, self.contestant.settle)
+        return await _timed(call, count, self.contestant.settle)
 
     async def loop(self, path: str, rounds: int, calls: int, count: int | None = None) -> dict[str, float]:
         """One batch of conversations; without a count, as many as fill the target time."""

@@ -39,6 +39,8 @@ class Contestant:
     """What of a contestant is timed; a part that it does not have stays empty."""
 
     calls: dict[Path, Callable[[], Awaitable[Any]]] = field(default_factory=dict)
+    settle: Callable[[], Awaitable[Any]] | None = None
+    """Awaited at the end of each batch of calls, inside of its CPU time: what the calls left to a thread counts."""
     parallels: dict[str, Callable[[int], Awaitable[Any]]] = field(default_factory=dict)
     registries: dict[str, Registry] = field(default_factory=dict)
     loops: dict[str, Callable[[int, int], Awaitable[Any]]] = field(default_factory=dict)

@@ -146,6 +146,7 @@ PEGBOARD_OBSERVED = Venv(
     projects=(ROOT / "core", ROOT / "plugins/pegboard-otel"),
     shown=("opentelemetry-sdk",),
 )
+PEGBOARD_AUDITED = Venv("pegboard-audited", projects=(ROOT / "core", ROOT / "plugins/pegboard-audit"))
 MCP = Venv("mcp", requirements=("mcp==2.3.*",), shown=("mcp",))
 FASTMCP = Venv("fastmcp", requirements=("fastmcp==4.1.*",), shown=("fastmcp",))
 
@@ -185,6 +186,7 @@ CONTESTANTS = (
     ),
     Contestant("pegboard-layers", "pegboard_layers", PEGBOARD_LAYERS),
     Contestant("pegboard-observed", "pegboard_observed", PEGBOARD_OBSERVED),
+    Contestant("pegboard-audited", "pegboard_audited", PEGBOARD_AUDITED),
     Contestant(
         "mcp",
         "mcp_sdk",
@@ -255,7 +257,7 @@ CONTESTANTS = (
         },
     ),
 )
-OURS = ("floors", "pegboard", "pegboard-layers", "pegboard-observed")
+OURS = ("floors", "pegboard", "pegboard-layers", "pegboard-observed", "pegboard-audited")
 PEERS = tuple(one.name for one in CONTESTANTS if one.name not in OURS)
 
 BRIDGES = (

@@ -26,6 +26,13 @@ OBSERVED = ("pegboard-observed", "session.call, in place, an observer")
 RECORDED = ("pegboard-observed", "session.call, in place, recorded")
 NOT_SAMPLED = ("pegboard-observed", "session.call, in place, not sampled")
 SPAN = ("pegboard-observed", "start_span and end")
+AUDITED = ("pegboard-audited", "session.call, in place, audited")
+AUDITED_ASYNC = ("pegboard-audited", "session.call, async, audited")
+UNAUDITED = ("pegboard-audited", "session.call, in place")
+UNAUDITED_ASYNC = ("pegboard-audited", "session.call, async")
+OBSERVED_ASYNC = ("pegboard-observed", "session.call, async, an observer")
+NOT_SAMPLED_ASYNC = ("pegboard-observed", "session.call, async, not sampled")
+UNOBSERVED_ASYNC = ("pegboard-observed", "session.call, async")
 PLAIN = ("Chat.ask, in place", "trio nursery")
 TIMED = ("Chat.ask, async", "trio nursery, with deadlines")
 """Loops that are compared: without deadlines, and with one for every call."""
@@ -96,6 +103,18 @@ def _recording(results: Results) -> float | None:
         return None
     rounds = zip(recorded["rounds"], observed["rounds"], span["rounds"], strict=False)
     return float(median((one - without) / bare for one, without, bare in rounds))
+
+
+def _call_more(who: tuple[str, str], reference: tuple[str, str]) -> Callable[[Results], float | None]:
+    """What one way of calling `add` costs over another, in microseconds."""
+
+    def find(results: Results) -> float | None:
+        ours, theirs = call_row(results, who, "add"), call_row(results, reference, "add")
+        if ours is None or theirs is None:
+            return None
+        return float(median(one - other for one, other in zip(ours["rounds"], theirs["rounds"], strict=False)))
+
+    return find
 
 
 def _slowest_against_peers(tool: str) -> Callable[[Results], float | None]:
@@ -221,8 +240,22 @@ LIMITS: Sequence[Limit] = (
     Limit("a hit of the cache, against a call in place", 2.0, "x", _call_ratio(HIT, IN_PLACE_THERE, "add")),
     Limit("a layer that does nothing, against a call in place", 5.0, "x", _call_ratio(LAYERED, IN_PLACE_THERE, "add")),
     Limit("an observer that does nothing, against none", 1.3, "x", _call_ratio(OBSERVED, UNOBSERVED, "add")),
+    Limit(
+        "an observer that does nothing, async, against none",
+        1.15,
+        "x",
+        _call_ratio(OBSERVED_ASYNC, UNOBSERVED_ASYNC, "add"),
+    ),
     Limit("recording a call, against a span of OpenTelemetry", 1.5, "x", _recording),
     Limit("a call that is not sampled, against one unobserved", 1.3, "x", _call_ratio(NOT_SAMPLED, UNOBSERVED, "add")),
+    Limit(
+        "a call that is not sampled, async, against one unobserved",
+        1.3,
+        "x",
+        _call_ratio(NOT_SAMPLED_ASYNC, UNOBSERVED_ASYNC, "add"),
+    ),
+    Limit("the audit of a call in place, writing included", 20, "us", _call_more(AUDITED, UNAUDITED)),
+    Limit("the audit of a call async, writing included", 20, "us", _call_more(AUDITED_ASYNC, UNAUDITED_ASYNC)),
     Limit("add async, against the fastest peer's full path", 1.0, "x", _slowest_against_peers("add")),
     Limit("12 parameters, against the fastest peer's full path", 1.0, "x", _slowest_against_peers("rich")),
     Limit("many tools: registering in bulk, each", 60, "us", _value("registry", "register_us", registry=REGISTRY)),

@@ -207,11 +207,12 @@ class Timings(Mapping[str, float]):
     def _compute(self) -> Mapping[str, float]:
         """All of them in one pass from the end, since a stage ends where the next that began does; once, when the call
         has ended."""
-        took, ended = dict.fromkeys(self.STAGES, 0.0), self.ended_at
+        took, moments, ended = dict.fromkeys(self.STAGES, 0.0), vars(self), self.ended_at
         for stage, attribute in _BEGINNINGS:
-            if (began := getattr(self, attribute)) and ended:
-                took[stage] = round((ended - began) * 1e6, 1)
-            ended = began or ended
+            if began := moments.get(attribute):
+                if ended:
+                    took[stage] = round((ended - began) * 1e6, 1)
+                ended = began
         if self.ended_at:
             self._computed = took
         return took

@@ -7,7 +7,7 @@ import sqlite3
 import time
 from typing import TYPE_CHECKING
 
-from pegboard_audit._database import INSERT, error_of, identity_of, open_for_writing, transaction
+from pegboard_audit._database import error_of, identity_of, insert, open_for_writing, transaction
 from pegboard_audit._rows import row_of
 from pegboard_audit.settings import file_of
 
@@ -50,8 +50,9 @@ class AuditFile:
         try:
             connection = self._ready()
             if batch:
+                rows = [row_of(one) for one in batch]
                 with transaction(connection):
-                    connection.executemany(INSERT, map(row_of, batch))
+                    insert(connection, rows)
                 self._untrimmed += len(batch)
         except (sqlite3.Error, OSError) as problem:
             self.close()
