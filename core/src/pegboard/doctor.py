@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from pegboard._renamed import former_names
 from pegboard.contract import Finding
 from pegboard.hookspecs import hookimpl
-from pegboard.marks import LOOK_ALIKE, ORDERS, TITLE, marks_of, plain, texts_of
+from pegboard.marks import CONTRADICTION, LOOK_ALIKE, ORDERS, TITLE, marks_of, plain, texts_of
 from pegboard.text import HIDDEN_CHARACTERS as HIDDEN_CHARACTERS  # its old place
 from pegboard.text import WORDS, clean, describe
 
@@ -51,6 +51,10 @@ MARKS = {
     LOOK_ALIKE: ("two names look alike", "make sure which one you mean, or leave one out: disabled_tools, a profile"),
     TITLE: ("a title is the name of another tool", "trust the name and not the title; ask who runs the server"),
     ORDERS: ("a text reads like an order", "read it with care: a model may follow it; leave the tool out if in doubt"),
+    CONTRADICTION: (
+        "a tool says other than its name",
+        "believe neither: look at what it does, and hold it to [tools.NAME] or to a confirmation",
+    ),
 }
 """What doctor says of each kind of mark: that it is so, and what to do."""
 
@@ -259,7 +263,8 @@ def hidden_in(text: str) -> list[str]:
 
 
 def check_marks(board: Board) -> Iterator[Finding]:
-    """Names that look alike, titles that are names of others, texts that read like orders; notes, and never more."""
+    """Names that look alike, titles that are names of others, texts that read like orders, annotations that a name
+    denies; notes, and never more."""
     for mark in marks_of(_tools(board)):
         if mark.kind in MARKS:
             what, fix = MARKS[mark.kind]

@@ -1,5 +1,5 @@
 """What a person should look at before a model reads it: names that look like others, titles that are names of others,
-texts that read like orders.
+texts that read like orders, names that say other than what the tool says of itself.
 
 Nothing is refused for a mark: what reads like an order may be good advice, and two honest servers may have much the
 same names. `pegboard list` shows the kinds, `pegboard doctor` says where and why.
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
     from pegboard.tools import Tool
 
-__all__ = ["Mark", "marks_of"]
+__all__ = ["Mark", "marks_of", "orders_in"]
 
-LOOK_ALIKE, TITLE, ORDERS, HIDDEN_TEXT = "look-alike", "title", "orders", "hidden text"
+LOOK_ALIKE, TITLE, ORDERS, HIDDEN_TEXT, CONTRADICTION = "look-alike", "title", "orders", "hidden text", "contradiction"
 """The kinds of marks, as `pegboard list` shows them."""
 
 
@@ -192,12 +192,30 @@ _ORDERS: Mapping[str, tuple[tuple[tuple[str, ...], ...], str]] = {
 leaves most expressions uncompiled; and the expression that finds it in a text of one line, in small letters."""
 
 
+_DESTROYS = frozenset((
+    "delete", "destroy", "drop", "erase", "kill", "overwrite", "purge", "remove", "truncate", "uninstall", "unlink",
+    "wipe",
+))  # fmt: skip
+_CHANGES = _DESTROYS | frozenset((
+    "append", "approve", "archive", "cancel", "commit", "create", "deploy", "disable", "edit", "enable", "insert",
+    "install", "merge", "modify", "move", "patch", "publish", "push", "put", "rename", "replace", "reset",
+    "restart", "save", "send", "submit", "update", "upload", "upsert", "write",
+))  # fmt: skip
+_READS = frozenset((
+    "analyze", "check", "compare", "compute", "count", "describe", "diff", "download", "explain", "fetch", "find",
+    "get", "inspect", "is", "list", "lookup", "parse", "preview", "query", "read", "resolve", "search", "show",
+    "status", "summarize", "validate", "view",
+))  # fmt: skip
+"""What the first of these words in a name says that the tool does. Words that may mean both are left out: add, post,
+run, set."""
+
+
 class Mark(NamedTuple):
     """One thing to look at.
 
     Args:
         tool: the tool.
-        kind: `LOOK_ALIKE`, `TITLE`, `ORDERS` or `HIDDEN_TEXT`.
+        kind: `LOOK_ALIKE`, `TITLE`, `ORDERS`, `HIDDEN_TEXT` or `CONTRADICTION`.
         where: which of its texts.
         why: what is to be seen there.
 
@@ -239,7 +257,29 @@ def marks_of(tools: Iterable[Tool], taken_out: Mapping[str, Iterable[str]] | Non
         hides = clean(whole)[1] and any(clean(text)[1] for _, text in texts)
         if hides or tool.name in (taken_out or {}):
             marks.append(Mark(tool, HIDDEN_TEXT, "texts", "characters that nobody sees"))
+        if why := _contradiction(tool):
+            marks.append(Mark(tool, CONTRADICTION, "annotations", why))
     return marks
+
+
+def _contradiction(tool: Tool) -> str | None:
+    """What a tool says of itself that its name denies."""
+    said = tool.annotations
+    if not said.read_only and said.destructive is None:
+        return None  # it says nothing that a name could deny: most tools are done here
+    verb = next((word for word in _words_of(tool.name) if word in _CHANGES or word in _READS), None)
+    if said.read_only and verb in _CHANGES:
+        return f"it says that it changes nothing, and its name says {verb!r}"
+    if said.destructive is False and verb in _DESTROYS:
+        return f"it says that it destroys nothing, and its name says {verb!r}"
+    if said.destructive and verb in _READS:
+        return f"it says that it may destroy, and its name says {verb!r}"
+    return None
+
+
+def _words_of(name: str) -> list[str]:
+    """The words of a name, in small letters: `read_file`, `readFile`, `fs.read-file`."""
+    return [word.casefold() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)]
 
 
 def _others(tool: Tool, text: str, by_key: Mapping[str, list[Tool]]) -> str:

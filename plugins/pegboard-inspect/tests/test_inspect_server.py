@@ -491,7 +491,7 @@ async def test_a_page_has_streams_that_lose_nothing_and_a_style(host_with: Any) 
         style = await it.client.get("/static/pages/flow.css")
         assert (style.text, style.headers["content-type"]) == (".x{color:red}", "text/css; charset=utf-8")
         pages = (await visit.get("about")).json()["pages"]
-        assert {page["path"]: page["has_style"] for page in pages} == {"flow": True, "sources": False, "health": False}
+        assert {page["path"]: page["has_style"] for page in pages} == {"flow": True, "sources": True, "health": False}
 
 
 async def test_what_a_stream_calls_asks_its_own_browser_and_tells_its_progress(host_with: Any) -> None:

@@ -2,7 +2,8 @@
 
 import { Problem, enter, get, isIn, post, stream } from "./api.js";
 import { asking } from "./asking.js";
-import { dialog, fill, h, say, tree, table, text } from "./dom.js";
+import { dialog, fill, h, say, tabs, tree, table, text } from "./dom.js";
+import { Form } from "./form.js";
 import * as calls from "./calls.js";
 import { parse } from "./json.js";
 import { markdown } from "./markdown.js";
@@ -52,8 +53,10 @@ function drawNavigation(path) {
 }
 
 /** What a page of a plugin asks, and what shows it; docs/how-to/inspect-the-board.md says each. */
-const boardOf = (page) => ({
-  h, text, tree, table, fill, dialog, say, ms, parse, markdown, result: resultView, waterfall: calls.waterfall,
+const boardOf = (page, name) => ({
+  name,
+  h, text, tree, table, tabs, fill, dialog, say, ms, parse, markdown, result: resultView, waterfall: calls.waterfall,
+  form: (schema, changed) => new Form(schema, changed),
   data: () => get(`pages/${page.path}`),
   act: (name, value) => post(`pages/${page.path}/${name}`, { value }),
   stream: (name, value, hear, options) => listen(`pages/${page.path}/${name}`, value, hear, options),
@@ -73,12 +76,12 @@ async function listen(what, value, hear, { signal = new AbortController().signal
   if (!ended) throw new Problem("the program ended before it was done", "is pegboard inspect still running?", 0);
 }
 
-async function showPlugin(root, page) {
+async function showPlugin(root, page, name) {
   if (page.has_style && !document.getElementById(`style-${page.path}`)) {
     await new Promise((there) => document.head.append(h("link", { rel: "stylesheet", id: `style-${page.path}`, href: `/static/pages/${page.path}.css`, onload: there, onerror: there })));
   }
   const module = await import(`/static/pages/${page.path}.js`);
-  return module.default(root, boardOf(page));
+  return module.default(root, boardOf(page, name));
 }
 
 async function route(event) {
@@ -95,7 +98,7 @@ async function route(event) {
     const root = h("div", { class: `page page-${name}` });
     fill(main, root);
     const given = { about, name: decodeURIComponent(rest.join("/")), query: new URLSearchParams(query) };
-    leave = (await (page ? showPlugin(root, page) : OWN[name](root, given))) ?? null;
+    leave = (await (page ? showPlugin(root, page, given.name) : OWN[name](root, given))) ?? null;
     document.title = `${root.querySelector("h1")?.textContent ?? "Pegboard"} · Pegboard`;
     if (event) main.focus(); // whoever came by a link or a key reads on here
   } catch (error) {
