@@ -211,7 +211,7 @@ SUBCOMMAND_LEVELS = 8
 .. versionadded:: 0.1
 """
 
-HELP_LEVELS = 3
+HELP_LEVELS = 5
 """Commands within commands of a program that is started once for the help of each.
 
 .. versionadded:: 0.1

@@ -194,7 +194,7 @@ def test_any_text_as_help_gives_parameters_or_nothing(text):
         levels = (*levels[:-1], Level(word=variant.words[-1], parameters=variant.parameters))
         check(draft_of(Command(levels=levels, text=read.text), Program(id="thing", name="thing", kind="help")))
     for word in read.commands:
-        assert sanitise(help_text.summary_of(clean, word)) == help_text.summary_of(clean, word)
+        assert sanitise(help_text.summary_of(clean, word, ("x",))) == help_text.summary_of(clean, word, ("x",))
 
 
 @settings(max_examples=35)

@@ -218,6 +218,7 @@ GROUP = "Shows.\n\nUsage:\n  x show [command]{more}\n\nAvailable Commands:\n  ch
         ("", "", False),
         ("\n  x show [flags]", "Flags:\n  --all  all of it\n\n", True),
         ("\n  x show [flags]", "", False),
+        ("\n  x show [flags]", "Flags:\n  -h, --help   help\n      --help-tree   all commands\n\n", False),
         (" [flags]\n  x show [command]", "Flags:\n  --all  all of it\n\n", True),
     ],
 )
@@ -227,6 +228,37 @@ def test_a_command_with_commands_of_its_own_is_called_where_its_usage_says_so(
     read = help_text.parse(GROUP.format(more=more, flags=flags), ("x", "show"))
     assert read.commands == ("chromastyles", "toJSON", "doc")
     assert read.is_command is is_command
+    assert read.is_group is ("[flags]" in more and not is_command)
+
+
+def test_a_command_that_takes_what_all_commands_take_alone_is_a_group() -> None:
+    root = help_text.parse(GROUP.replace("Global ", "").format(more="\n  x show [flags]", flags=""), ("x", "show"))
+    below = "Makes it.\n\nUsage:\n  x show doc [flags]\n\nGlobal Flags:\n  -q, --quiet  less\n"
+    assert root.is_command
+    assert help_text.hands_on(root, [below])
+    assert not help_text.hands_on(root, [below.replace("Global ", "")])
+    assert not help_text.hands_on(root, [])
+
+
+LISTS = {
+    "kong": "Usage: x db <command> [flags]\n\nCommands:\n  db up      Bring it up\n  db down    Take it down\n",
+    "oclif": "USAGE\n  $ x db COMMAND\n\nCOMMANDS\n  db up    Bring it up\n  db down  Take it down\n",
+    "gh": "USAGE\n  x db <command> [flags]\n\nCORE COMMANDS\n  up:      Bring it up\n  down:    Take it down\n",
+    "docker": "Usage:  x db COMMAND\n\nCommands:\n  up      Bring it up\n  down    Take it down\n",
+    "kubectl": "Available Commands:\n  up      Bring it up\n  down    Take it down\n\nUsage:\n  x db SUBCOMMAND [options]\n",
+    "urfave": "USAGE:\n   x db command [command options]\n\nCOMMANDS:\n   up       Bring it up\n   down     Take it down\n",
+}
+
+
+@pytest.mark.parametrize("which", LISTS)
+def test_a_group_needs_one_of_the_commands_that_its_help_lists(which: str) -> None:
+    read = help_text.parse(f"Manage databases.\n\n{LISTS[which]}", ("x", "db"))
+    assert read.commands == ("up", "down")
+    assert not read.is_command
+    assert [help_text.summary_of(LISTS[which], word, ("x", "db")) for word in read.commands] == [
+        "Bring it up",
+        "Take it down",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from pegboard_toolgen.discover import _program_words as guess
 from pegboard_toolgen.discover._program_parts import Parameter
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 MAX_LINE = 600
 MAX_OPTIONS = 400
@@ -58,7 +58,7 @@ _TYPED = re.compile(r"\[(string|number|array|count|boolean)\](?= |$)")
 _TYPED_AS = {"string": "string", "number": "float", "array": "strings", "count": "", "boolean": ""}
 """How yargs tells a type behind the explanation, and what pflag calls it."""
 _TRUE_DEFAULT = re.compile(r"[(\[]default:? true[)\]]$", re.IGNORECASE)
-_END_OPTIONS = frozenset({"--help", "--version", "--usage", "--help-all", "--full-help"})
+_END_OPTIONS = frozenset({"--help", "--version", "--usage", "--full-help"})
 
 
 def options_of(lines: Sequence[str]) -> Iterator[Parameter]:
@@ -71,10 +71,15 @@ def options_of(lines: Sequence[str]) -> Iterator[Parameter]:
         for option in (one for spec in _OTHERS.split(specs) for one in _option(spec, said, metas, whole)):
             fresh = _without(option, taken)
             flags = {*option.flags, *option.off_flags}
-            if fresh is not None and not _END_OPTIONS & flags and count < MAX_OPTIONS:
+            if fresh is not None and not _only_tells(flags) and count < MAX_OPTIONS:
                 count += 1
                 yield fresh
             taken |= flags
+
+
+def _only_tells(flags: Iterable[str]) -> bool:
+    """Whether an option only says what the program is: `--help`, `--help-tree`, `--version`."""
+    return any(flag in _END_OPTIONS or flag.startswith("--help-") for flag in flags)
 
 
 _INLINE = re.compile(r"\[(-[^\[\]]{1,120}(?:\[[^\[\]]{0,60}\][^\[\]]{0,60})?)\]")
@@ -93,7 +98,7 @@ def options_in(call: str, known: Collection[str] = ()) -> Iterator[Parameter]:
             yield from (Parameter(name=one, flags=(f"-{one}",), form="flag") for one in spec[1:])
         elif (valued := re.fullmatch(r"(-[\w-]+)[ =]([a-z][\w:.-]*(?:\[[\w:.-]*\])?)", spec)) is not None:
             yield from _option(f"{valued[1]} <{re.sub(r'[^A-Za-z0-9_-]+', '_', valued[2]).strip('_')}>", "", {}, "")
-        elif spec not in ("-", "--") and not _END_OPTIONS & set(re.split(r"[\s|,]+", spec)):
+        elif spec not in ("-", "--") and not _only_tells(re.split(r"[\s|,]+", spec)):
             yield from _option(spec, "", {}, "")
 
 

@@ -19,7 +19,7 @@ from pegboard_toolgen.discover._help_options import FLAG, GAP, MAX_LINE, OPTION_
 from pegboard_toolgen.discover._usage import Form, form_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from pegboard_toolgen.discover._program_parts import Parameter
 
@@ -43,7 +43,7 @@ _OTHER_HEADER = re.compile(
 )
 _COMMAND = r"[a-z][A-Za-z0-9]*(?:[-_:][A-Za-z0-9]+)*"
 _COMMAND_LINE = re.compile(
-    rf"^ {{1,8}}({_COMMAND})\*?(?:, ?[a-z][\w-]*){{0,5}}(?: ?\[[^\]]*\]| ?<[^>]*>){{0,4}} {{2,}}(\S.*)$"
+    rf"^ {{1,8}}({_COMMAND})[*:]?(?:, ?[a-z][\w-]*){{0,5}}(?: ?\[[^\]]*\]| ?<[^>]*>){{0,4}} {{2,}}(\S.*)$"
 )
 _COMMAND_DASHED = re.compile(rf"^ {{1,8}}({_COMMAND})(?:, ?[a-z][\w-]*){{0,5}} +[-–] +(\S.*)$")
 _COMMAND_ALONE = re.compile(r"^\s{2,8}([a-z][a-z0-9]*(?:[-_][a-z0-9]+)*)$")
@@ -96,6 +96,7 @@ class Help:
         commands: words that may follow, each once.
         variants: commands that its usage alone shows.
         is_command: whether it can be called without one of its commands.
+        is_group: its usage says that it can, and it has no option and no argument of its own for that.
         is_led: its options may stand before the word of a command.
         reads_input: it reads its standard input where no argument says otherwise.
         terminator: its parser is one of those that take `--`.
@@ -109,6 +110,7 @@ class Help:
     commands: tuple[str, ...] = ()
     variants: tuple[Variant, ...] = ()
     is_command: bool = True
+    is_group: bool = False
     is_led: bool = False
     reads_input: bool = False
     terminator: bool = False
@@ -173,13 +175,16 @@ def parse(text: str, words: Sequence[str]) -> Help:
     description = _description(lines, words)
     positionals, reads_input = _with_input(_replaced(positionals, options), description, whole)
     is_own = any(not form.command or (form.command == "optional" and len(forms) > 1) for form in own)
+    has_commands = bool(commands or variants)
+    is_command = _is_command(lines, options, positionals, is_own=is_own, has_commands=has_commands)
     return Help(
         text=description,
         options=options,
         positionals=() if commands else positionals,
         commands=commands,
         variants=variants,
-        is_command=_is_command(lines, options, positionals, is_own=is_own, has_commands=bool(commands or variants)),
+        is_command=is_command,
+        is_group=is_own and not is_command,
         is_led=any(form.is_led for form in forms),
         reads_input=reads_input,
         terminator=bool(_KNOWN_PARSER.search(whole)),
@@ -234,13 +239,33 @@ def _is_command(
     """Whether it does something without one of its commands: its usage says so, and it has words of its own for it."""
     if not has_commands:
         return True
-    shared, inside = set[str](), False
+    shared = _shared(lines)
+    return is_own and (bool(positionals) or any(not shared & {*one.flags} for one in options))
+
+
+def _shared(lines: Sequence[str]) -> set[str]:
+    """The options that a help lists as those of the whole program."""
+    found, inside = set[str](), False
     for line in lines:
         if line.strip() and not line[0].isspace():
             inside = bool(_GLOBAL_HEADER.match(line.strip()))
         elif inside and OPTION_LINE.match(line):
-            shared |= set(re.findall(r"--?[A-Za-z0-9][\w-]*", line[:80]))
-    return is_own and (bool(positionals) or any(not shared & {*one.flags} for one in options))
+            found |= set(re.findall(r"--?[A-Za-z0-9][\w-]*", line[:80]))
+    return found
+
+
+def hands_on(read: Help, below: Iterable[str]) -> bool:
+    """Whether all that a command with commands takes are options that the help of one of these lists as the whole
+    program's: cobra lists them as its own where they are declared.
+
+    Args:
+        read: of the command.
+        below: the helps of its commands.
+    """
+    if not read.commands or not read.options or read.positionals or read.reads_input:
+        return False
+    shared = {flag for text in below for flag in _shared(text.split("\n")[:MAX_LINES])}
+    return all(shared & {*one.flags, *one.off_flags} for one in read.options)
 
 
 def _shown_alone(calls: Sequence[str], options: Sequence[Parameter]) -> Iterator[Parameter]:
@@ -453,15 +478,14 @@ def _usages(lines: Sequence[str], words: Sequence[str]) -> Iterator[str]:
 
 
 def _shortened(usage: str, called: str) -> str:
-    usage = re.sub(r"^or:?\s+", "", usage.strip(), flags=re.IGNORECASE)
+    usage = re.sub(r"^(?:or:?\s+|\$ )", "", usage.strip(), flags=re.IGNORECASE)
     found = re.match(rf"^(?:\S*/)?{re.escape(called)}(?:\s+|$)(.*)$", usage)
     return (found[1] if found else usage)[:2_000]
 
 
 def _commands(lines: Sequence[str], words: Sequence[str]) -> Iterator[str]:
     seen: set[str] = set()
-    own = re.compile(rf"^( {{1,8}}){re.escape(' '.join(words))} (?=[a-z])")  # yargs names the program again in its list
-    lines = [own.sub(r"\1", line) for line in lines]
+    lines = _without_names(lines, words)
     inside, column = False, 0
     for index, line in enumerate(lines):
         stripped = line.strip()
@@ -486,13 +510,20 @@ def _commands(lines: Sequence[str], words: Sequence[str]) -> Iterator[str]:
                 yield word
 
 
+def _without_names(lines: Sequence[str], words: Sequence[str]) -> list[str]:
+    """Lists in which yargs names the program again, and kong and oclif its command: "db up" below `x db`."""
+    names = "|".join(re.escape(" ".join(words[place:])) for place in range(len(words)))
+    own = re.compile(rf"^( {{1,8}})(?:{names}) (?=[a-z])")
+    return [own.sub(r"\1", line) for line in lines]
+
+
 def _entry(line: str) -> re.Match[str] | None:
     return _COMMAND_DASHED.match(line) or _COMMAND_LINE.match(line)
 
 
-def summary_of(text: str, word: str) -> str:
-    """What the list of commands says of one of them; an empty text where it says nothing."""
-    for line in text.split("\n")[:MAX_LINES]:
+def summary_of(text: str, word: str, words: Sequence[str]) -> str:
+    """What the list of the commands of `words` says of one of them; an empty text where it says nothing."""
+    for line in _without_names(text.split("\n")[:MAX_LINES], words):
         if (found := _entry(line[:MAX_LINE].expandtabs(8))) and found[1] == word:
             return found[2].strip()
     return ""

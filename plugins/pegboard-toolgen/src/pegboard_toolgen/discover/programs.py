@@ -359,28 +359,34 @@ def _walk(
     where = " ".join((found.name, *path))
     parsed = _checked(found, path, help_text.parse(given, (found.name, *path)), texts, specs)
     here = attrs.evolve(levels[-1], parameters=parsed.options if parsed.is_led else ())
+    below: list[str] = []
     for word in parsed.commands:
         name = f"program:{where} {word}"
         if len(path) >= MAX_DEPTH or len(texts) >= MAX_COMMANDS or time.monotonic() > end:
-            yield LeftOut(name, "it was not asked for its help: there are too many commands", f"{where} {word}")
+            many = "it lies too deep" if len(path) >= MAX_DEPTH else "there are too many commands"
+            yield LeftOut(name, f"it was not asked for its help: {many}", f"{where} {word}")
             continue
         if word == "help":
             continue
         asked = ("--help", "-h") if help_text.has_short_help(texts[0]) else ("--help",)
         told = _help(found, (*path, word), asked) or _page(found, (*path, word))
         if told is None or told == given:
-            summary = help_text.summary_of(given, word) if told == given else ""
+            summary = help_text.summary_of(given, word, (found.name, *path)) if told == given else ""
             if summary:
                 yield _without_help((*levels[:-1], here, Level(word=word)), summary)
             else:
                 yield LeftOut(name, "it gives no help of its own", f"{where} {word}")
             continue
         texts.append(told)
+        below.append(told)
         yield from _walk(found, told, (*path, word), (*levels[:-1], here, Level(word=word)), end, texts, specs)
     for variant in parsed.variants:
         first, *rest = reversed(variant.words)
         inner = (*(Level(word=word) for word in reversed(rest)), Level(word=first, parameters=variant.parameters))
         yield _command((*levels, *inner), parsed, variant.notes, given)
+    if parsed.is_group or (parsed.is_command and help_text.hands_on(parsed, below)):
+        yield LeftOut(f"program:{where}", "a group of commands: it has no option or argument of its own", where)
+        return
     if not parsed.is_command:
         return
     if not parsed.options and not parsed.positionals and not parsed.commands and not parsed.reads_input:
