@@ -389,6 +389,11 @@ HEAD = {"parameter": "h", "in": "header"}
             "fit a query",
         ),
         (
+            binding("GET", "/", [{"parameter": "q", "in": "query", "name": "q", "multi_segment": True}]),
+            "parameters[0].multi_segment",
+            "a path of style simple",
+        ),
+        (
             binding("GET", "/", [{"parameter": "q", "in": "query", "name": "q\x00"}]),
             "parameters[0].name",
             "without control",
@@ -475,6 +480,60 @@ json_values = st.recursive(
     lambda children: st.lists(children, max_size=3) | st.dictionaries(st.text(max_size=4), children, max_size=3),
     max_leaves=6,
 )
+FILES = binding("GET", "/files/{f}", [{"parameter": "f", "in": "path", "name": "f", "multi_segment": True}])
+
+
+@pytest.mark.parametrize(
+    ("value", "path"),
+    [
+        ("a.txt", "a.txt"),
+        ("a/b c/d.txt", "a/b%20c/d.txt"),
+        ("a/b?c#d", "a/b%3Fc%23d"),
+        ("a;b/@c", "a%3Bb/%40c"),
+        (5, "5"),
+    ],
+)
+def test_a_value_of_several_segments_keeps_its_slashes(value, path):
+    assert request_of(FILES, SERVER, {"f": value}).url == f"https://api.example:8443/v1/files/{path}"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "",
+        "/",
+        "/a",
+        "a/",
+        "a//b",
+        "a/..",
+        "../a",
+        "a/./b",
+        "a/%2e%2e/b",
+        "a%2fb",
+        "a\\b",
+        "a/\x00",
+        "a/\uff0e\uff0e/b",
+        "a/..;/b",
+    ],
+)
+def test_no_value_of_several_segments_leaves_its_place(value):
+    assert refusal(request_of, FILES, SERVER, {"f": value}).code is ErrorCode.INVALID_INPUT
+
+
+@settings(max_examples=200)
+@given(st.lists(st.text(max_size=4) | st.sampled_from(["..", "a", "%2e", "%2f"]), max_size=5).map("/".join))
+def test_whatever_the_segments_the_url_stays_below_its_prefix(value):
+    """Any text gives a URL below `/v1/files/` with exactly its own segments, or INVALID_INPUT."""
+    try:
+        url = request_of(FILES, SERVER, {"f": value}).url
+    except ToolError as problem:
+        if problem.code is not ErrorCode.INVALID_INPUT:
+            raise
+        return
+    assert [unquote(one) for one in urlsplit(url).path.split("/")] == ["", "v1", "files", *value.split("/")]
+    assert not {"", ".", ".."} & {*value.split("/")}
+
+
 TEMPLATE = Template.of(
     binding(
         "POST",

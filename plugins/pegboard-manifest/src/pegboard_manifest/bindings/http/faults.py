@@ -171,6 +171,8 @@ def _faults_of_parameters(binding: Mapping[str, Any], server: Mapping[str, Any],
             )
         if "media_type" in entry and "style" in entry:
             yield Fault((*at, "media_type"), "either a style or a media type", "both")
+        if entry.get("multi_segment") and (place != "path" or style != "simple" or "media_type" in entry):
+            yield Fault((*at, "multi_segment"), "a path of style simple", shorten(style if place == "path" else place))
         if place == "header" and not _TOKEN.fullmatch(name):
             yield Fault((*at, "name"), "the name of a header", shorten(name))
         elif place == "header" and is_reserved(name):

@@ -1,8 +1,9 @@
 """From typed arguments to one HTTP request, without I/O: what a golden test can hold to the byte.
 
 A binding is compiled once into a `Template`; a call fills it. The invariant: whatever the arguments are, the URL of a
-request has the origin and the path of the server's base URL in front, and as many path segments as the template, or
-the call is INVALID_INPUT. The URL that was made is looked at once more for exactly that, however it came about.
+request has the origin and the path of the server's base URL in front, and as many path segments as the template and the
+values that may be several of them, or the call is INVALID_INPUT. The URL that was made is looked at once more for
+exactly that, however it came about.
 
 Credentials are not part of it: `auth` puts them in on the way out.
 """
@@ -84,6 +85,7 @@ class Slot:
     explode: bool
     media_type: str | None
     taken: frozenset[str] = frozenset()
+    multi_segment: bool = False
 
     @classmethod
     def of(cls, entry: Mapping[str, Any], taken: frozenset[str] = frozenset()) -> Self:
@@ -91,7 +93,10 @@ class Slot:
         place = entry["in"]
         style = entry.get("style") or DEFAULT_STYLE[place]
         explode = entry.get("explode", style == "form")
-        return cls(entry["parameter"], place, entry["name"], style, explode, entry.get("media_type"), taken)
+        return cls(
+            entry["parameter"], place, entry["name"], style, explode, entry.get("media_type"), taken,
+            entry.get("multi_segment", False),
+        )  # fmt: skip
 
     def value_of(self, arguments: Mapping[str, Any]) -> Any:
         """The argument, or the one text of its media type."""
@@ -100,7 +105,8 @@ class Slot:
 
     def path_text(self, arguments: Mapping[str, Any]) -> str:
         """What stands in the path."""
-        return path_text(self.style, self.explode, self.name, self.value_of(arguments), (self.parameter,))
+        value, where = self.value_of(arguments), (self.parameter,)
+        return path_text(self.style, self.explode, self.name, value, where, multi_segment=self.multi_segment)
 
     def query_pairs(self, arguments: Mapping[str, Any]) -> list[str]:
         """What stands in the query."""
@@ -131,7 +137,7 @@ class Template:
         method: as the wire has it.
         base: where it goes.
         path: literal texts and slots in turn, base path included.
-        slashes: how many the path has.
+        slashes: how many the path has, but for those of values that may be several segments.
         queries: slots of the query.
         headers: slots of headers.
         cookies: slots of cookies.
@@ -209,7 +215,13 @@ class Template:
             ToolError: INVALID_INPUT: a value that cannot be sent, with its place and how to repair it.
         """
         refuse_long_texts(arguments)
-        path = "".join([part if isinstance(part, str) else part.path_text(arguments) for part in self.path])
+        parts = [part if isinstance(part, str) else part.path_text(arguments) for part in self.path]
+        path = "".join(parts)
+        slashes = self.slashes + sum(
+            text.count("/")
+            for part, text in zip(self.path, parts, strict=True)
+            if getattr(part, "multi_segment", False)
+        )
         query = "&".join([pair for slot in self.queries for pair in slot.query_pairs(arguments)])
         headers = [("Accept", self.accept)]
         for slot in self.headers:
@@ -223,14 +235,14 @@ class Template:
         content = None if self.body is None else self.body.content(self.method, arguments)
         if content is not None:
             headers.append(("Content-Type", content[0]))
-        self._check(path, query, headers)
+        self._check(path, slashes, query, headers)
         url = f"{self.base.origin}{path}?{query}" if query else f"{self.base.origin}{path}"
         return Request(self.method, url, tuple(headers), None if content is None else content[1])
 
-    def _check(self, path: str, query: str, headers: list[tuple[str, str]]) -> None:
+    def _check(self, path: str, slashes: int, query: str, headers: list[tuple[str, str]]) -> None:
         """The last look at what was made; that no value gets this far is `styles`' own work."""
         prefix = self.base.path
-        stays = path.startswith(f"{prefix}/") and path.count("/") == self.slashes and path.isascii()
+        stays = path.startswith(f"{prefix}/") and path.count("/") == slashes and path.isascii()
         if not stays or DOT_SEGMENT.search(path) or "\\" in path or "?" in path or "#" in path:
             raise ToolError(
                 ErrorCode.INVALID_INPUT,

@@ -114,8 +114,8 @@ def encode(text: str) -> str:
     return quote(text, safe="")
 
 
-def path_text(style: str, explode: bool, name: str, value: Any, where: Where) -> str:
-    """What takes the place of `{name}` in a path.
+def path_text(style: str, explode: bool, name: str, value: Any, where: Where, *, multi_segment: bool = False) -> str:
+    """What takes the place of `{name}` in a path; of `multi_segment` a text may be several segments.
 
     Raises:
         ToolError: INVALID_INPUT: nothing to say, or something that could leave the segment.
@@ -124,6 +124,8 @@ def path_text(style: str, explode: bool, name: str, value: Any, where: Where) ->
     pieces = _pieces(texts)
     if texts is None or not any(pieces):
         refuse(where, "something that a path segment can hold", value, "an empty value would name another resource")
+    if multi_segment and isinstance(texts, str):
+        return "/".join(encode(segment) for segment in _segments(texts, where))
     for piece in pieces:
         _check_segment(piece, where)
     key = encode(name)
@@ -247,6 +249,17 @@ def _refuse_delimiter(pieces: Iterable[str], delimiter: str, where: Where) -> No
         if delimiter in piece:
             named = {" ": "blanks", "\t": "tabs"}.get(delimiter, f"{delimiter!r}")
             refuse(where, f"items without {named}, which stands between them on the wire", piece)
+
+
+def _segments(text: str, where: Where) -> list[str]:
+    """The segments of a text between slashes, none of which is empty or leaves its place."""
+    segments = text.split("/")
+    if "" in segments:
+        hint = "leave out a slash at the beginning, at the end and behind another"
+        refuse(where, "path segments with single slashes between them", text, hint)
+    for segment in segments:
+        _check_segment(segment, where)
+    return segments
 
 
 def _check_segment(text: str, where: Where) -> None:

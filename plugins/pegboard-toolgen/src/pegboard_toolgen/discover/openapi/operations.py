@@ -20,6 +20,7 @@ from pegboard_toolgen.discover.openapi import answers, bodies, security
 from pegboard_toolgen.discover.openapi.naming import names_of, own_name, without_shared_prefix, words_of
 from pegboard_toolgen.discover.openapi.parameters import Field, fields_of, merged, named
 from pegboard_toolgen.discover.openapi.references import Document, Schemas, pointer_of
+from pegboard_toolgen.discover.openapi.segments import plain_path, with_slashes
 from pegboard_toolgen.drafts import Draft, LeftOut
 from pegboard_toolgen.schemas import MAX_TEXT, UnusableError, canonical, fit, is_clean_value, is_small, needed
 
@@ -98,6 +99,10 @@ class OperationReader:
         self.has_authorization = False
         self.has_redirects = False
         self._known: dict[str, tuple[dict[str, Json], list[str]]] = {}
+        paths = document.root.get("paths")
+        self._paths = (
+            [plain_path(path)[0] for path in paths if isinstance(path, str)] if isinstance(paths, dict) else []
+        )
 
     def drafts(self) -> tuple[list[Draft], list[LeftOut], dict[str, Json]]:
         """The drafts, sorted by id; what was left out; the `$defs` that the drafts need."""
@@ -162,7 +167,9 @@ class OperationReader:
         _refuse_path(path)
         notes: list[str] = []
         parameters = merged(self.document, notes, item.get("parameters"), said.get("parameters"))
+        path, marked = plain_path(path)
         fields = fields_of(parameters, path, self.inputs, notes, secret=self.secret)
+        fields = with_slashes(fields, path, marked, parameters, self._paths)
         if any(
             parameter["in"] == "header" and parameter["name"].lower() == "authorization" for parameter in parameters
         ):
