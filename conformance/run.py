@@ -239,9 +239,9 @@ def _report(side: str, revision: str, verdicts: list[Verdict]) -> bool:
 def _served(folder: Path) -> Iterator[str]:
     """`pegboard serve` with the fixture plugin, over HTTP on loopback; its URL."""
     port = _free_port()
-    empty = folder / "pegboard.toml"
-    empty.write_text("", encoding="utf-8")
-    command = [sys.executable, "-m", "pegboard", "--config", str(empty)]
+    config = folder / "pegboard.toml"
+    config.write_text("[plugins.mcp]\ntask_after_s = 20\n", encoding="utf-8")
+    command = [sys.executable, "-m", "pegboard", "--config", str(config)]
     for plugin in ("pegboard-mcp", "pegboard-jsonschema-rs", "pegboard-conformance"):
         command += ["--plugin", plugin]
     command += ["serve", "--transport", "http", "--host", "127.0.0.1", "--port", str(port)]

@@ -23,6 +23,7 @@ from pegboard.errors import ConfigError
 from pegboard_mcp import plugin as mcp_plugin
 from pegboard_mcp.server.handles import STATE, Handles, Name, Seal, bound_to
 from pegboard_mcp.server.http import serve_http
+from pegboard_mcp.server.peer import peer_of
 from pegboard_mcp.settings import McpSettings
 from pegboard_serving import Caller
 
@@ -78,7 +79,15 @@ class Tools:
             """Say which instance answers."""
             return self.name
 
-        return [drop, ask, where]
+        @tool
+        async def last(context: CallContext) -> str:
+            """Become a task, and ask."""
+            peer = peer_of(context)
+            assert peer is not None
+            await peer.start_task()
+            return f"{(await peer.elicit('Sure?', key='q'))['action']}, {self.name}"
+
+        return [drop, ask, where, last]
 
 
 class Balancer(httpx2.AsyncBaseTransport):
@@ -198,7 +207,8 @@ def cluster(host_with: Any) -> Callable[..., Any]:
             for index, port in enumerate(ports):
                 names = {"instance": f"i{index}", "instances": others} if know else {}
                 settings = McpSettings(state_key=key, **names, **said)
-                host = await host_with(tools[index])
+                mcp = {"plugins": {"mcp": {"task_after_s": 30.0}}}
+                host = await host_with(tools[index], mcp_plugin, config=mcp)
                 serve = partial(serve_http, host, transport=transport, bind="127.0.0.1", port=port)
                 await nursery.start(partial(serve, user_id=None, settings=settings))
             balancer = Balancer(ports)
@@ -284,6 +294,30 @@ async def test_progress_and_the_end_of_a_client_pass_through_the_other_instance(
             await served.tools[0].started.wait()
             nursery.cancel_scope.cancel()
         await served.tools[0].cancelled.wait()
+
+
+async def test_a_task_is_found_from_every_instance(cluster: Any) -> None:
+    able = {f"{PREFIX}clientCapabilities": {"elicitation": {}, "extensions": {f"{PREFIX}tasks": {}}}}
+    async with cluster(3) as served:
+
+        async def ask(method: str, at: int, **params: Any) -> Any:
+            message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": META | able}}
+            headers = {"mcp-protocol-version": "2026-07-28", "mcp-method": method}
+            headers["mcp-name"] = params.get("taskId") or params["name"]
+            return answer_of(await served.post(message, at, **headers))["result"]
+
+        for give_up in (False, True):
+            id_ = (await ask("tools/call", 0, name="last", arguments={}))["taskId"]
+            while (task := await ask("tasks/get", 1, taskId=id_))["status"] != "input_required":
+                pass
+            if give_up:
+                await ask("tasks/cancel", 2, taskId=id_)
+            else:
+                await ask("tasks/update", 2, taskId=id_, inputResponses=dict.fromkeys(task["inputRequests"], YES))
+            while (task := await ask("tasks/get", 1, taskId=id_))["status"] in ("working", "input_required"):
+                pass
+            assert task["status"] == ("cancelled" if give_up else "completed")
+            assert give_up or task["result"]["content"][0]["text"] == "accept, i0"
 
 
 # -- what moves nothing

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 @hookimpl
 def provide_tools() -> Iterable[Tool]:
     """All `test_*` tools, and the one whose schema must arrive as it is."""
-    from pegboard_conformance import asking, telling
+    from pegboard_conformance import asking, lasting, telling
 
-    return [*telling.TOOLS, *asking.TOOLS]
+    return [*telling.TOOLS, *asking.TOOLS, *lasting.TOOLS]
 
 
 @hookimpl

@@ -107,33 +107,6 @@ async def test_logging_tool(context: CallContext) -> str:
 # Tools that a server may run as tasks, by an extension of the protocol. Here each answers at once, which it may too.
 
 
-@tool(run="inplace")
-def greet(name: str) -> str:
-    """Greet somebody.
-
-    Args:
-        name: who is greeted.
-    """
-    return f"Hello, {name}!"
-
-
-@tool(run="inplace")
-def slow_compute(seconds: float, label: str = "") -> str:
-    """Say what a computation that takes long would give.
-
-    Args:
-        seconds: how long it would take.
-        label: what it is called.
-    """
-    return f"{label or 'computed'}: {seconds:g} s"
-
-
-@tool(run="inplace")
-def failing_job() -> None:
-    """Fail."""
-    raise ToolError(ErrorCode.UPSTREAM_ERROR, "This job fails.")
-
-
 SCHEMA: Mapping[str, Any] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "type": "object",
@@ -173,9 +146,6 @@ TOOLS = (
     test_tool_with_progress,
     test_tool_with_logging,
     test_logging_tool,
-    greet,
-    slow_compute,
-    failing_job,
     Tool(
         name="json_schema_2020_12_tool",
         handler=_echo,

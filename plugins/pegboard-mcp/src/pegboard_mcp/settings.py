@@ -100,6 +100,18 @@ class McpSettings:
         validator=_not_negative,
         help="how long a process that is replaced may go on with its calls, questions and sessions, in seconds",
     )
+    task_after_s: float | None = setting(
+        None,
+        validator=attrs.validators.optional(_not_negative),
+        help="after how long a call becomes a task where its client takes tasks, in seconds; none: never",
+    )
+    task_store: Literal["memory", "sqlite"] = setting("memory", help="where tasks are kept")
+    task_ttl_s: float = setting(
+        3_600.0,
+        stricter="lower",
+        validator=check_seconds,
+        help="how long a task is kept from its beginning, in seconds",
+    )
     state_key: str | None = setting(None, secret=True, widens=True, help="what all instances behind a balancer share")
     instance: str | None = setting(None, widens=True, help="what this instance is called in the `instances` of others")
     instances: Mapping[str, str] = setting(

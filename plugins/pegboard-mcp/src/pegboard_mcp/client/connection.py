@@ -57,12 +57,16 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("pegboard.mcp")
 
+TASKS = "io.modelcontextprotocol/tasks"
+"""The extension by which a server may answer a call with a task (`client.tasks`)."""
 FIRST_ID = 1 << 30
 """Requests of the board are counted from here, those of the SDK from 1."""
 MAX_ROUNDS = 10
 """How often a server may ask for more before it answers one request."""
 STATE_PAUSES_S = (0.05, 0.25)
 """The first and the longest pause before a request is repeated that the server only wants to see again."""
+MAX_INSTANCES = 20
+"""How often a balancer may miss the instance that waits for a request."""
 MAX_PROGRESS = 100
 """Of a listener that is slower than its server the last so many reports are kept."""
 MAX_UNTAKEN = 100
@@ -149,7 +153,29 @@ class Connection:
         raw = await self._send(method, params, on_progress)
         if raw.get("resultType") == "input_required":
             raw = await self._answer_rounds(raw, method, params, on_progress)
+        if raw.get("resultType") == "task":
+            from pegboard_mcp.client.tasks import follow
+
+            if method != "tools/call" or not self.modern:
+                raise RpcError(types.INTERNAL_ERROR, f"it answered {method} with a task, which it cannot become")
+            raw = await follow(self, raw, on_progress)
         return raw
+
+    async def send(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        """One request, whatever its result says of itself; raises as `request`."""
+        return await self._send(method, params, None)
+
+    def start_soon(self, work: Callable[[], Awaitable[Any]]) -> None:
+        """Have something said to the server that nobody waits for."""
+        if self.is_open and self._untold < MAX_UNTAKEN:  # one that reads nothing is not told on and on
+            self._untold += 1
+            self._nursery.start_soon(self._say, work)
+
+    async def _say(self, work: Callable[[], Awaitable[Any]]) -> None:
+        try:
+            await work()
+        finally:
+            self._untold -= 1
 
     async def listen(self, params: Mapping[str, Any]) -> None:
         """Open a stream of changes and wait until it ends; what comes on it goes to `on_change`.
@@ -217,16 +243,8 @@ class Connection:
         """Tell the server, from a task of the connection: whoever gave up waits for nothing more."""
         if (give_up := getattr(self._link, "give_up", None)) is not None:
             give_up(number)
-        if self.is_open and self._untold < MAX_UNTAKEN:  # one that reads nothing is not told on and on
-            self._untold += 1
-            self._nursery.start_soon(self._tell_given_up, number)
-
-    async def _tell_given_up(self, number: int) -> None:
-        try:
-            params = {"requestId": number, "reason": "nobody waits for it any more"}
-            await self.notify("notifications/cancelled", params)
-        finally:
-            self._untold -= 1
+        params = {"requestId": number, "reason": "nobody waits for it any more"}
+        self.start_soon(functools.partial(self.notify, "notifications/cancelled", params))
 
     def _stamped(self, params: Mapping[str, Any] | None, token: int | None) -> dict[str, Any] | None:
         envelope, trace = self._envelope, carrier.get()
@@ -244,7 +262,7 @@ class Connection:
         if self.modern:
             headers[MCP_METHOD_HEADER] = method
             params = params or {}
-            key = NAME_BEARING_METHODS.get(method)
+            key = "taskId" if method.startswith("tasks/") else NAME_BEARING_METHODS.get(method)
             if key is not None and isinstance(name := params.get(key), str):
                 headers[MCP_NAME_HEADER] = encode_header_value(name)
                 if method == "tools/call" and (mapped := self.header_maps.get(name)):
@@ -266,19 +284,39 @@ class Connection:
             if asked.input_requests:
                 pause_s = STATE_PAUSES_S[0]
                 again["inputResponses"] = {
-                    key: await self._ask(key, request) for key, request in asked.input_requests.items()
+                    key: await self.answer(key, request) for key, request in asked.input_requests.items()
                 }
             else:
                 await trio.sleep(pause_s)
                 pause_s = min(2 * pause_s, STATE_PAUSES_S[1])
             if asked.request_state is not None:
                 again["requestState"] = asked.request_state
-            raw = await self._send(method, again, on_progress)
+            raw = await self._send_round(method, again, on_progress)
             if raw.get("resultType") != "input_required":
                 return raw
         raise RpcError(types.INTERNAL_ERROR, f"it asked for more than {MAX_ROUNDS} times before it answered")
 
-    async def _ask(self, key: str, request: Any) -> dict[str, Any]:
+    async def _send_round(
+        self, method: str, params: Mapping[str, Any], on_progress: OnProgress | None
+    ) -> dict[str, Any]:
+        """Repeat a request with answers; once more where its balancer gave it to another instance than that which waits
+        for it, which has then done nothing with it."""
+        for left in reversed(range(MAX_INSTANCES)):
+            try:
+                return await self._send(method, params, on_progress)
+            except RpcError as problem:
+                data = problem.data if isinstance(problem.data, dict) else {}
+                if not left or (data.get("reason"), data.get("retry")) != ("instance", "same"):
+                    raise
+                await trio.sleep(STATE_PAUSES_S[0])
+        raise AssertionError("the last refusal is raised")
+
+    async def answer(self, key: str, request: Any) -> dict[str, Any]:
+        """The answer to what a server asks in its own answer, as `InputRequest` of the SDK.
+
+        Raises:
+            RpcError: it is refused.
+        """
         context = ClientRequestContext(session=self.session, request_id=key)
         response = await self.session.dispatch_input_request(context, request)
         if isinstance(response, types.ErrorData):
@@ -445,9 +483,14 @@ class Connection:
             self._envelope = {
                 types.PROTOCOL_VERSION_META_KEY: self.version,
                 types.CLIENT_INFO_META_KEY: {"name": "pegboard", "version": __version__},
-                types.CLIENT_CAPABILITIES_META_KEY: self._dispatcher.capabilities or {},
+                types.CLIENT_CAPABILITIES_META_KEY: _with_tasks(self._dispatcher.capabilities or {}),
                 types.LOG_LEVEL_META_KEY: _log_level(self.definition.name),
             }
+
+
+def _with_tasks(capabilities: dict[str, Any]) -> dict[str, Any]:
+    """What the SDK declares, and that a call may be answered with a task."""
+    return {**capabilities, "extensions": {**capabilities.get("extensions", {}), TASKS: {}}}
 
 
 def _log_level(name: str) -> str:

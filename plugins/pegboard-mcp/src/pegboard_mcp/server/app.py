@@ -50,8 +50,8 @@ from pegboard_mcp.client.source import servers_away
 from pegboard_mcp.dialect import definition_of, result_json, wire_name
 from pegboard_mcp.server import _sdk
 from pegboard_mcp.server.changes import Changes
-from pegboard_mcp.server.elicitation import Exchange, Suspended, current
-from pegboard_mcp.server.handles import Handles, bound_to
+from pegboard_mcp.server.elicitation import BECOMES_TASK, Exchange, Suspended, current
+from pegboard_mcp.server.handles import EXTENSION, Handles, bound_to
 from pegboard_mcp.server.logs import LogForwarder
 from pegboard_mcp.server.resources import ServedResources, page_of, prompt_json, resource_json, template_json
 from pegboard_mcp.server.sessions import MAX_SUBSCRIBED, Connected, Sessions
@@ -64,6 +64,8 @@ if TYPE_CHECKING:
     from mcp.server.models import InitializationOptions
 
     from pegboard import Host, Session, Tool, ToolResult
+    from pegboard_mcp.server.tasks import Tasks
+    from pegboard_mcp.settings import McpSettings
     from pegboard_serving import Caller
 
     Ctx = ServerRequestContext[Any, Any]
@@ -91,6 +93,7 @@ class Serving:
         self.nursery = nursery
         self.sessions = Sessions(server.host, server.identify)
         self.suspended = Suspended(server.host.board.config.core.approval_timeout_s + LATER_S, server.handles)
+        self.tasks = _tasks_of(server, nursery)
         self.changes = Changes(self.sessions)
         self.logs = LogForwarder(nursery, self.sessions)
 
@@ -106,7 +109,19 @@ async def _serving(server: BoardServer) -> AsyncIterator[Serving]:
                 yield serving
         finally:
             server.servings.discard(serving)
+            if serving.tasks is not None:
+                await serving.tasks.aclose()
             nursery.cancel_scope.cancel()
+
+
+def _tasks_of(server: BoardServer, nursery: trio.Nursery) -> Tasks | None:
+    settings = server.task_settings
+    if settings is None:
+        return None
+    from pegboard_mcp.server.task_stores import STORES
+    from pegboard_mcp.server.tasks import Tasks
+
+    return Tasks(nursery, STORES[settings.task_store](), server.handles, settings.task_ttl_s)
 
 
 def _completed(handler: Callable[[Ctx, Any], Awaitable[Any]]) -> Callable[[Ctx, Any], Awaitable[Any]]:
@@ -153,6 +168,7 @@ class BoardServer(Server[Any]):
         self.identify = identify
         self.resources = ServedResources(host)
         self.handles = Handles()
+        self.task_settings = _task_settings(host)
         self.servings: set[Serving] = set()
         self._definitions: dict[str, tuple[Tool, dict[str, Any]]] = {}
         self._aliases: tuple[Any, Mapping[str, str]] = (None, {})
@@ -161,6 +177,9 @@ class BoardServer(Server[Any]):
         self._sdk_spans = self.middleware[0] if self.middleware else None
         self.middleware = [self._in_its_trace, *([self._through_fast_path] if _sdk.FAST_PATH else [])]
         # Registered one by one: the constructor warns of methods that newer protocols dropped.
+        if self.task_settings is not None:
+            self.extensions[EXTENSION] = {}
+            self.middleware.insert(1, self._about_tasks)
         handlers: tuple[tuple[str, Any, Any], ...] = (
             ("tools/list", PaginatedRequestParams, self._list_tools),
             ("tools/call", CallToolRequestParams, self._call_tool),
@@ -189,6 +208,10 @@ class BoardServer(Server[Any]):
         """End the streams that wait for news; each is answered."""
         for serving in tuple(self.servings):
             serving.changes.listen.close()
+
+    def held_count(self) -> int:
+        """How many requests wait for their clients, and tasks run."""
+        return sum(len(one.suspended) + (len(one.tasks) if one.tasks is not None else 0) for one in self.servings)
 
     # -- tools
 
@@ -267,10 +290,28 @@ class BoardServer(Server[Any]):
         if params is None or (not is_modern and ctx.session.client_params is None):
             return await call_next(ctx)  # before the handshake: the SDK refuses it
         answer = await self.call_tool(ctx, params)
-        if is_modern:
-            answer.setdefault("resultType", "complete")
-            answer.setdefault("_meta", {})[SERVER_INFO_META_KEY] = dict(self._stamp)
+        return self._enveloped(answer) if is_modern else answer
+
+    def _enveloped(self, answer: dict[str, Any]) -> dict[str, Any]:
+        """What the SDK adds to a result of 2026-07-28."""
+        answer.setdefault("resultType", "complete")
+        answer.setdefault("_meta", {})[SERVER_INFO_META_KEY] = dict(self._stamp)
         return answer
+
+    async def _about_tasks(self, ctx: Ctx, call_next: CallNext) -> Any:
+        """Middleware: the requests of the extension, which the SDK does not know."""
+        if not ctx.method.startswith("tasks/") or ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+            return await call_next(ctx)
+        from pegboard_mcp.server import tasks
+
+        if ctx.method not in tasks.METHODS or ctx.request_id is None:
+            return await call_next(ctx)
+        tasks.require_tasks(ctx.session.client_capabilities)
+        params = ctx.params or {}
+        tasks.require_header(ctx.request, params.get("taskId"))
+        kept: Tasks | None = ctx.lifespan_context.tasks
+        assert kept is not None, "it is on"
+        return self._enveloped(await kept.answer(_connected(ctx).caller, ctx.method, params))
 
     async def _call_tool(self, ctx: Ctx, params: CallToolRequestParams) -> dict[str, Any]:
         return await self.call_tool(ctx, params.model_dump(by_alias=True, exclude_none=True))
@@ -336,8 +377,9 @@ class BoardServer(Server[Any]):
         ctx = exchange.ctx
         if exchange.is_modern:
             state, responses = params.get("requestState"), params.get("inputResponses")
-            if state is not None or responses is not None or _can_ask(exchange):
-                return await self._answer_in_rounds(exchange, work, state, responses)
+            after_s = self._task_after_s(ctx)
+            if state is not None or responses is not None or after_s is not None or _can_ask(exchange):
+                return await self._answer_in_rounds(exchange, work, state, responses, after_s)
             if exchange.least_level is not None:
                 ctx.lifespan_context.logs.listen_to(exchange.least_level)
         token = current.set(exchange)
@@ -354,8 +396,22 @@ class BoardServer(Server[Any]):
             raise exchange.refused
         return answer
 
+    def _task_after_s(self, ctx: Ctx) -> float | None:
+        """After how long a request is answered with a task; None: never, or its client takes none."""
+        if self.task_settings is None or ctx.method != "tools/call":
+            return None
+        declared = ctx.session.client_capabilities
+        if declared is None or EXTENSION not in (declared.extensions or ()):
+            return None
+        return self.task_settings.task_after_s
+
     async def _answer_in_rounds(
-        self, exchange: Exchange, work: Callable[[], Awaitable[dict[str, Any]]], state: Any, responses: Any
+        self,
+        exchange: Exchange,
+        work: Callable[[], Awaitable[dict[str, Any]]],
+        state: Any,
+        responses: Any,
+        task_after_s: float | None,
     ) -> dict[str, Any]:
         ctx, connected = exchange.ctx, exchange.connected
         request = bound_to(connected.caller, ctx.method, ctx.params or {})
@@ -372,29 +428,53 @@ class BoardServer(Server[Any]):
             except MCPError:
                 serving.suspended.put_back(key, exchange, request)
                 raise
+            exchange.offer_task(task_after_s)
         else:
             exchange.give(responses or {})
+            exchange.offer_task(task_after_s)
             token = current.set(exchange)
             try:
                 serving.nursery.start_soon(exchange.run, work)  # it has the context of this moment
             finally:
                 current.reset(token)
+        return await self._next_round(exchange)
+
+    async def _next_round(self, exchange: Exchange) -> dict[str, Any]:
+        """The answer of a request whose work runs: what it came to, what it asks, or the task that it becomes."""
+        connected, ctx = exchange.connected, exchange.ctx
+        serving: Serving = ctx.lifespan_context
         connected.exchanges.add(exchange)
         try:
             answer: dict[str, Any] = await exchange.outcome()
         finally:
             connected.exchanges.discard(exchange)
+        if answer is BECOMES_TASK:
+            return await self._as_task(exchange)
         if exchange.has_logs:
             await exchange.flush_logs()
         if "inputRequests" in answer:
             try:
-                new_state = serving.suspended.keep(exchange, request)
+                new_state = serving.suspended.keep(exchange, bound_to(connected.caller, ctx.method, ctx.params or {}))
             except ToolError as error:
                 raise protocol_error(error) from None
             return {"resultType": "input_required", "requestState": new_state, **answer}
         if exchange.refused is not None and answer.get("isError"):
             raise exchange.refused
         return answer
+
+    async def _as_task(self, exchange: Exchange) -> dict[str, Any]:
+        """Answer a request with a task, whose work goes on."""
+        serving: Serving = exchange.ctx.lifespan_context
+        assert serving.tasks is not None, "it was offered"
+        try:
+            task = await serving.tasks.create(exchange)
+        except BaseException:  # its client is gone before it heard of the task
+            exchange.cancel()
+            raise
+        if task is not None:
+            return task
+        exchange.stay_request()
+        return await self._next_round(exchange)
 
     async def _answered(
         self, ctx: Ctx, what: str, work: Callable[[Session], Awaitable[dict[str, Any]]]
@@ -467,6 +547,14 @@ class BoardServer(Server[Any]):
 
     async def _initialized(self, ctx: Ctx, params: NotificationParams) -> None:
         _connected(ctx)  # from here on it hears of changes
+
+
+def _task_settings(host: Host) -> McpSettings | None:
+    """The settings, where calls may become tasks."""
+    from pegboard_mcp.settings import McpSettings
+
+    found = next((one.settings for one in host.board.plugins if isinstance(one.settings, McpSettings)), None)
+    return None if found is None or found.task_after_s is None else found
 
 
 def _promises_data(tool: Tool | None) -> bool:

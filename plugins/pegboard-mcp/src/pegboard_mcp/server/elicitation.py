@@ -54,6 +54,8 @@ MAX_OPEN = 32
 """Questions of one request that are open at once."""
 CLAIM_S = 60.0
 """How long an answer is kept that came while nobody waited for it."""
+BECOMES_TASK: Mapping[str, Any] = {"task": True}
+"""What a request comes to that is answered with a task: `server.tasks`."""
 GATHER = 2
 """Turns of the loop that tasks of one request have to ask in the same round."""
 
@@ -105,6 +107,7 @@ class Exchange:
         connected: whose it is.
         what: name of the tool, or whatever else tells it from others of the session.
         refused: an error of the protocol that takes the place of whatever the work answers.
+        said: what the work said last of its progress, where it may become a task.
     """
 
     def __init__(self, ctx: ServerRequestContext[Any, Any], connected: Asker, what: str = "") -> None:
@@ -120,9 +123,17 @@ class Exchange:
         self._progress = float("-inf")
         self._logs: deque[dict[str, Any]] = deque(maxlen=1_000)
         self._log_lock: trio.Lock | None = None
+        # Of one that may become a task of its client:
+        self.task_after_s: float | None = None
+        self._wants_task = False
+        self._decided = trio.Event()
+        self._tell: Callable[[str | None], None] | None = None
+        self.said: str | None = None
+        self._used: set[str] = set()
         # Of work in a task of its own:
         self._scope: trio.CancelScope | None = None
         self._news = trio.Event()
+        self._done = trio.Event()
         self._outcome: tuple[Any, BaseException | None] | None = None
 
     @property
@@ -194,6 +205,8 @@ class Exchange:
             ToolError: the client cannot be asked, refused, or answered what is not an answer.
         """
         asked = {key: _checked(request) for key, request in requests.items()}
+        if self._tell is not None:
+            return await self._ask_of_task(asked)
         if self.is_modern:
             return await self._ask_in_rounds(asked)
         answers: dict[str, dict[str, Any]] = {}
@@ -227,6 +240,15 @@ class Exchange:
             why = f"the client answered {request['method']} with what is not an answer to it"
         raise ToolError(ErrorCode.UPSTREAM_ERROR, why, reason="client")
 
+    async def _ask_of_task(self, asked: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+        """Ask under keys that are good for one question of a task alone, though its tool asks under one again."""
+        fresh = {
+            key: key if key not in self._used else f"{key}-{len(self._used)}-{index}" for index, key in enumerate(asked)
+        }
+        self._used.update(fresh.values())
+        answers = await self._ask_in_rounds({fresh[key]: request for key, request in asked.items()})
+        return {key: answers[fresh[key]] for key in asked}
+
     async def _ask_in_rounds(self, asked: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
         if self._scope is None or len(self._open) + len(asked) > MAX_OPEN:
             raise ToolError(ErrorCode.FORBIDDEN, "the client cannot be asked here", reason="confirmation")
@@ -258,11 +280,17 @@ class Exchange:
         """Tell the client how far the work is; what does not grow is not progress (the protocol's rule)."""
         if done > self._progress:
             self._progress = done
+            if self.task_after_s is not None or self._tell is not None:
+                self.said = message or (f"{done:g}" if total is None else f"{done:g} of {total:g}")
+            if self._tell is not None:
+                self._tell(self.said)
+                return
             await self.ctx.session.report_progress(done, total, message)
 
     def log(self, entry: dict[str, Any]) -> None:
-        """Keep a log record for the client; `flush_logs` sends it."""
-        self._logs.append(entry)
+        """Keep a log record for the client; `flush_logs` sends it. A task has no stream to send it on."""
+        if self._tell is None:
+            self._logs.append(entry)
 
     async def flush_logs(self) -> None:
         """Send what was logged, in its order; a client that is gone hears nothing of it."""
@@ -298,18 +326,25 @@ class Exchange:
             gone = ToolError(ErrorCode.TIMEOUT, "the request was not taken up again in time", reason="confirmation")
             self._outcome = (None, gone)
         self._news.set()
+        self._done.set()
 
     def resume(self, ctx: ServerRequestContext[Any, Any]) -> None:
         """The request came again: from here on it is this one that is answered."""
         self.ctx = ctx
         self._capabilities = None
 
-    def give(self, responses: Mapping[str, Any]) -> None:
+    def give(self, responses: Mapping[str, Any], *, open_alone: bool = False) -> None:
         """Answers of the client: those that were asked for, and others that may be.
+
+        Args:
+            responses: by the keys of their questions.
+            open_alone: pass over those of questions that are not open.
 
         Raises:
             MCPError: -32602: one is not an answer to its question; nothing was taken.
         """
+        if open_alone:
+            responses = {key: response for key, response in responses.items() if key in self._open}
         for key, response in responses.items():
             question = self._open.get(key)
             if not isinstance(response, dict) or (question and not _fits(question.request["method"], response)):
@@ -327,16 +362,12 @@ class Exchange:
                 self._given[key] = response
 
     async def outcome(self) -> Any:
-        """Wait until the work is done, or asks: its answer, or `{"inputRequests": ...}` of what is open."""
+        """Wait for what the work comes to: its answer, `{"inputRequests": ...}` of what it asks, or `BECOMES_TASK`."""
         try:
-            while self._outcome is None:
-                for _ in range(GATHER if self._open else 0):
-                    await trio.lowlevel.checkpoint()
-                if self._open:
-                    return {"inputRequests": {key: one.request for key, one in self._open.items()}}
-                if self._outcome is None:
-                    self._news = trio.Event()
-                    await self._news.wait()
+            with contextlib.nullcontext() if self.task_after_s is None else trio.move_on_after(self.task_after_s):
+                await self._news_of_work()
+            if self._outcome is None:
+                return {"inputRequests": self.open_requests} if self._open else BECOMES_TASK
         except BaseException:
             self.cancel()
             raise
@@ -344,6 +375,77 @@ class Exchange:
         if problem is not None:
             raise problem
         return answer
+
+    async def _news_of_work(self) -> None:
+        while self._outcome is None:
+            for _ in range(GATHER if self._open else 0):
+                await trio.lowlevel.checkpoint()
+            if self._open or self._wants_task:
+                return
+            if self._outcome is None:
+                self._news = trio.Event()
+                await self._news.wait()
+
+    def result(self) -> Any:
+        """What the work answered.
+
+        Raises:
+            Exception: what it raised, or what the protocol wants instead.
+        """
+        assert self._outcome is not None, "it is done"
+        answer, problem = self._outcome
+        if problem is not None:
+            raise problem
+        if self.refused is not None and answer.get("isError"):
+            raise self.refused
+        return answer
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the work is done."""
+        return self._outcome is not None
+
+    async def wait_done(self) -> None:
+        """Wait until it is."""
+        await self._done.wait()
+
+    @property
+    def open_requests(self) -> dict[str, dict[str, Any]]:
+        """What is asked and not answered yet, by its key."""
+        return {key: one.request for key, one in self._open.items()}
+
+    # -- a task of the client
+
+    def offer_task(self, after_s: float | None) -> None:
+        """Say after how long this very request may be answered with a task; None: its client takes none."""
+        self.task_after_s = after_s
+        if after_s is None and self._wants_task:
+            self._decide()
+
+    async def start_task(self) -> bool:
+        """Have the request answered with a task now; whether it was, or could not be."""
+        if self.task_after_s is not None and not self._decided.is_set():
+            self._wants_task = True
+            self._news.set()
+            await self._decided.wait()
+        return self._tell is not None
+
+    def become_task(self, tell: Callable[[str | None], None]) -> None:
+        """The request is answered with a task: from here on progress is what `tell` is told, and nothing is sent."""
+        self._tell = tell
+        self._logs.clear()
+        _ = self.capabilities  # as the request declares them, which is over
+        self.connected.exchanges.add(self)
+        self._decide()
+
+    def stay_request(self) -> None:
+        """There is no place for a task: the request is answered when its work is done."""
+        self.task_after_s = None
+        self._decide()
+
+    def _decide(self) -> None:
+        self._wants_task = False
+        self._decided.set()
 
     def cancel(self) -> None:
         """Nobody waits for it any more."""

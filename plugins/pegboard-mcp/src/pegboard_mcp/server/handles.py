@@ -16,7 +16,7 @@ import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from pegboard_serving import Caller
 
@@ -31,6 +31,8 @@ SESSION = "session"
 """... the id of a session of the handshake era, ..."""
 TASK = "task"
 """... the id of a task."""
+EXTENSION = "io.modelcontextprotocol/tasks"
+"""What a client declares that takes tasks."""
 
 
 class Name(NamedTuple):
@@ -108,6 +110,8 @@ class Handles:
     def __init__(self, seal: Seal | None = None, own: Name | None = None) -> None:
         self.seal = seal or Seal()
         self.own = own or Name("", secrets.token_urlsafe(9))
+        self.is_over: Callable[[Name], bool] = lambda name: False
+        """Whether an instance is known to be no more."""
 
     def give(self, kind: str, id_: str, *, bound_to: str = "", for_s: float | None = None) -> str:
         """A handle of something that this instance has."""
@@ -126,6 +130,11 @@ def bound_to(caller: Caller, method: str, params: Mapping[str, Any]) -> str:
     """What the state of a request is bound to: who asks, and what exactly; the same in every instance."""
     asked = {key: value for key, value in params.items() if key not in REPEATED and value is not None}
     return json.dumps([*caller, method, asked], sort_keys=True, separators=(",", ":"), default=str)
+
+
+def owner_text(caller: Caller) -> str:
+    """What the id of a task is bound to: who made the call."""
+    return json.dumps(caller)
 
 
 def elsewhere_data() -> dict[str, Any]:

@@ -91,7 +91,7 @@ class HttpApp:
         end_listening = getattr(server, "end_listening", None)
         if end_listening is not None:
             self.flights.on_last.append(end_listening)
-            self._held.append(lambda: sum(len(one.suspended) for one in server.servings))  # type: ignore[attr-defined, misc]
+            self._held.append(server.held_count)  # type: ignore[attr-defined]
         for route in self._gatekeeper.routes():
             self._open[route.path] = route.app
         places = Places(settings.max_sessions, most_of_one(settings.max_sessions, is_shared=self._gatekeeper.is_shared))

@@ -25,7 +25,18 @@ from pegboard_mcp.server._answers import Answering, answer_json, in_flight
 from pegboard_mcp.server._flights import REFUSED, refusal
 from pegboard_mcp.server._sdk import MCP_SESSION_ID_HEADER
 from pegboard_mcp.server.auth import CALLER, answer_plainly
-from pegboard_mcp.server.handles import ELSEWHERE, SESSION, STATE, Handles, Name, Seal, bound_to, elsewhere_data
+from pegboard_mcp.server.handles import (
+    ELSEWHERE,
+    SESSION,
+    STATE,
+    TASK,
+    Handles,
+    Name,
+    Seal,
+    bound_to,
+    elsewhere_data,
+    owner_text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
@@ -87,6 +98,7 @@ class Instances:
         process = secrets.token_urlsafe(9) if shared is None else shared.process
         key = settings.state_key or (None if shared is None else shared.key)
         self.handles = Handles(Seal(key), Name(settings.instance or "", process))
+        self.handles.is_over = self.is_over
         self._others = {name: url.rstrip("/") for name, url in settings.instances.items()}
         self._folder = None if shared is None else shared.folder
         self._clients: dict[Target, Client] = {}
@@ -161,9 +173,16 @@ class Instances:
     def owner_of(self, scope: Scope, message: Mapping[str, Any]) -> Name | None:
         """The other instance that has what a request belongs to by its content; None: it is answered here."""
         params, method = message.get("params"), message.get("method")
-        if not isinstance(params, dict) or not isinstance(method, str) or "requestState" not in params:
+        if not isinstance(params, dict) or not isinstance(method, str):
             return None
-        sealed = self.handles.read(STATE, params["requestState"], bound_to=bound_to(scope[CALLER], method, params))
+        if "requestState" in params:
+            sealed = self.handles.read(STATE, params["requestState"], bound_to=bound_to(scope[CALLER], method, params))
+        elif method.startswith("tasks/"):
+            sealed = self.handles.read(TASK, params.get("taskId"), bound_to=owner_text(scope[CALLER]))
+            if sealed is not None and self.find(sealed.name) is None:  # what came of it may be in the store
+                return None
+        else:
+            return None
         return None if sealed is None or self.is_own(sealed.name) else sealed.name
 
     def _as_sent(self, scope: Scope) -> Scope:

@@ -138,6 +138,18 @@ class Peer:
             self._exchange.log({"level": level, "data": data, **named})
             await self._exchange.flush_logs()
 
+    async def start_task(self) -> bool:
+        """Answer the request with a task now, where the client takes tasks and `task_after_s` is set: the client does
+        not wait for the answer, and what the tool asks or answers from here on is the task's.
+
+        Returns:
+            Whether it is a task. A tool that makes no sense otherwise says
+            `require("extensions.io.modelcontextprotocol/tasks")`.
+
+        .. versionadded:: 0.1
+        """
+        return await self._exchange.start_task()
+
     async def close_stream(self) -> None:
         """End the stream of events that the answer would come on, where the call came over streamable HTTP: the client
         comes back for it. Elsewhere nothing happens."""

@@ -1,0 +1,271 @@
+"""Calls that last longer become tasks, where the client takes them: extension `io.modelcontextprotocol/tasks`.
+
+https://modelcontextprotocol.io/seps/2663-tasks-extension. A request of 2026-07-28 whose client declares the extension
+is answered with the id of a task after `task_after_s`, or when its tool says so; the work goes on where it was. The
+client asks for the state (`tasks/get`), answers what the task asks (`tasks/update`), or gives it up (`tasks/cancel`).
+
+A task is an `Exchange` whose request is answered. What runs, and what it asks, is this process's; what came of it is in
+the store (`server.task_stores`), and is there for as long as the client was told. An id is sealed (`server.handles`) to
+its caller: to any other it is an id of nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import time
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import trio
+from mcp.shared.exceptions import MCPError
+from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, MISSING_REQUIRED_CLIENT_CAPABILITY
+
+from pegboard import ErrorCode, ToolError
+from pegboard_mcp.client.rpc import data_of, number_of
+from pegboard_mcp.server._flights import REFUSED
+from pegboard_mcp.server.handles import ELSEWHERE, EXTENSION, TASK, elsewhere_data, owner_text
+from pegboard_mcp.server.task_stores import TaskRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pegboard_mcp.server.elicitation import Exchange
+    from pegboard_mcp.server.handles import Handles
+    from pegboard_mcp.server.task_stores import TaskStore
+    from pegboard_serving import Caller
+
+log = logging.getLogger("pegboard.mcp.serve")
+
+POLL_MS = 1_000
+"""How often a client should ask."""
+HEADER_MISMATCH = -32020
+LAST_S = 2.0
+"""How long it may take to write down what serving ends, in seconds."""
+METHODS = frozenset({"tasks/get", "tasks/update", "tasks/cancel"})
+
+
+class Task:
+    """A task that runs here."""
+
+    def __init__(self, exchange: Exchange, record: TaskRecord) -> None:
+        self.exchange = exchange
+        self.record = record
+        self.is_given_up = False
+
+    def ended(self, why: dict[str, Any] | None = None) -> TaskRecord:
+        """What became of it; `why`: the error of one that is cut off."""
+        said: dict[str, Any]
+        try:
+            if why is not None:
+                said = {"status": "failed", "error": why}
+            else:
+                said = {"status": "completed", "result": self.exchange.result()}
+        except MCPError as problem:
+            error = problem.error
+            data = {} if error.data is None else {"data": error.data}
+            said = {"status": "failed", "error": {"code": error.code, "message": error.message, **data}}
+        except ToolError as error:
+            said = {
+                "status": "failed",
+                "error": {"code": number_of(error), "message": error.message, "data": data_of(error)},
+            }
+        except Exception:  # the work is ours: whatever it raised, the client is told that there is no result
+            log.exception("a task failed")
+            said = {"status": "failed", "error": {"code": INTERNAL_ERROR, "message": "the call failed"}}
+        if self.is_given_up and said["status"] == "failed":
+            said = {"status": "cancelled"}
+        message = said["error"]["message"] if said["status"] == "failed" else None
+        return attrs.evolve(self.record, updated_s=time.time(), message=message, **said)
+
+
+class Tasks:
+    """The tasks of one server, as long as it is driven.
+
+    Args:
+        nursery: of what is served.
+        store: where they are kept.
+        handles: seals their ids.
+        ttl_s: how long each is kept.
+    """
+
+    def __init__(self, nursery: trio.Nursery, store: TaskStore, handles: Handles, ttl_s: float) -> None:
+        self._nursery = nursery
+        self._store = store
+        self._handles = handles
+        self._ttl_s = ttl_s
+        self._live: dict[str, Task] = {}
+
+    def __len__(self) -> int:
+        return len(self._live)
+
+    async def create(self, exchange: Exchange) -> dict[str, Any] | None:
+        """Make a task of a request; its answer then, or None where there is no place for one more."""
+        now = time.time()
+        owner = owner_text(exchange.connected.caller)
+        record = TaskRecord(
+            id=secrets.token_urlsafe(16),
+            owner=owner,
+            status="working",
+            created_s=now,
+            updated_s=now,
+            until_s=now + self._ttl_s,
+            message=exchange.said,
+        )
+        try:
+            if not await self._store.put(record):
+                return None
+        except Exception:  # whatever a store raises, it keeps nothing: the request is answered when it is done
+            log.exception("tasks cannot be kept; the call goes on as it is")
+            return None
+        task = self._live[record.id] = Task(exchange, record)
+        exchange.become_task(lambda message: self._note(task, message))
+        self._nursery.start_soon(self._watch, task)
+        id_ = self._handles.give(TASK, record.id, bound_to=owner)
+        return {"resultType": "task", **self._shown(id_, record)}
+
+    def _note(self, task: Task, message: str | None) -> None:
+        """What the work says of its progress is what the task's status says."""
+        task.record = attrs.evolve(task.record, message=message, updated_s=time.time())
+
+    async def _watch(self, task: Task) -> None:
+        """Write down what becomes of a task; one whose time is over is ended."""
+        left_s = task.record.until_s - time.time()
+        with trio.move_on_after(left_s):
+            await task.exchange.wait_done()
+        if not task.exchange.is_done:
+            task.exchange.cancel()
+            await task.exchange.wait_done()
+        try:
+            await self._keep(task.ended())
+        finally:
+            self._live.pop(task.record.id, None)
+            task.exchange.connected.exchanges.discard(task.exchange)
+
+    async def _keep(self, record: TaskRecord) -> None:
+        try:
+            await self._store.put(record)
+        except Exception:  # as above: whoever runs the host reads it, and the client that it is not there
+            log.exception("what came of a task cannot be kept")
+
+    async def aclose(self) -> None:
+        """Serving ends: write down of what runs that nobody knows how far it came."""
+        with trio.CancelScope(shield=True, deadline=trio.current_time() + LAST_S):
+            for task in tuple(self._live.values()):
+                is_done = task.exchange.is_done
+                await self._keep(task.ended(None if is_done else _lost("the server stopped before the call was done")))
+            await self._store.aclose()
+
+    # -- what clients ask
+
+    async def answer(self, caller: Caller, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Answer `tasks/get`, `tasks/update` or `tasks/cancel`.
+
+        Raises:
+            MCPError: -32602, code NOT_FOUND: no task of this caller has that id; -32005: another instance has it.
+        """
+        id_, owner = params.get("taskId"), owner_text(caller)
+        sealed = self._handles.read(TASK, id_, bound_to=owner)
+        if sealed is None:
+            raise _not_found()
+        task = self._live.get(sealed.id)
+        if task is None:
+            record = await self._stored(sealed.id, owner)
+            if record.status == "working":
+                if sealed.name != self._handles.own and not self._handles.is_over(sealed.name):
+                    raise MCPError(REFUSED, ELSEWHERE, elsewhere_data())
+                why = _lost("the instance that had this is gone; how far it came is not known")
+                record = attrs.evolve(record, status="failed", message=why["message"], error=why)
+            return self._detailed(str(id_), record) if method == "tasks/get" else {}
+        if method == "tasks/get":
+            return self._state(str(id_), task)
+        if method == "tasks/cancel":
+            task.is_given_up = True
+            task.exchange.cancel()
+            return {}
+        responses = params.get("inputResponses")
+        if not isinstance(responses, dict):
+            raise MCPError(INVALID_PARAMS, "inputResponses: expected an object of answers", {"code": "INVALID_INPUT"})
+        task.exchange.give(responses, open_alone=True)
+        return {}
+
+    async def _stored(self, id_: str, owner: str) -> TaskRecord:
+        try:
+            record = await self._store.get(id_)
+        except Exception as problem:
+            log.exception("tasks cannot be read")
+            raise MCPError(INTERNAL_ERROR, "tasks cannot be read now", {"code": "INTERNAL_ERROR"}) from problem
+        if record is None or record.owner != owner:
+            raise _not_found()
+        return record
+
+    def _state(self, id_: str, task: Task) -> dict[str, Any]:
+        if task.exchange.is_done:  # and is being written down
+            return self._detailed(id_, task.ended())
+        asked = task.exchange.open_requests
+        if asked:
+            return {**self._shown(id_, attrs.evolve(task.record, status="input_required")), "inputRequests": asked}
+        return self._shown(id_, task.record)
+
+    def _detailed(self, id_: str, record: TaskRecord) -> dict[str, Any]:
+        shown = self._shown(id_, record)
+        if record.result is not None:
+            shown["result"] = record.result
+        if record.error is not None:
+            shown["error"] = record.error
+        return shown
+
+    def _shown(self, id_: str, record: TaskRecord) -> dict[str, Any]:
+        said = {} if record.message is None else {"statusMessage": record.message}
+        return {
+            "taskId": id_,
+            "status": record.status,
+            **said,
+            "createdAt": _moment(record.created_s),
+            "lastUpdatedAt": _moment(record.updated_s),
+            "ttlMs": int(1_000 * (record.until_s - record.created_s)),
+            "pollIntervalMs": POLL_MS,
+        }
+
+
+def takes_tasks(capabilities: Any) -> bool:
+    """Whether a client declares the extension, with this very request."""
+    return capabilities is not None and EXTENSION in (capabilities.extensions or ())
+
+
+def require_tasks(capabilities: Any) -> None:
+    """Require that it does.
+
+    Raises:
+        MCPError: -32021: it does not.
+    """
+    if not takes_tasks(capabilities):
+        raise MCPError(
+            MISSING_REQUIRED_CLIENT_CAPABILITY,
+            f"this needs a client that declares the extension {EXTENSION}",
+            {"requiredCapabilities": {"extensions": {EXTENSION: {}}}},
+        )
+
+
+def require_header(request: Any, id_: Any) -> None:
+    """Hold `Mcp-Name` of a request over HTTP to the task that it is about, as the SDK does for what it knows.
+
+    Raises:
+        MCPError: -32020: it says another, or none.
+    """
+    scope = getattr(request, "scope", None)
+    if scope is not None and scope["type"] == "http" and request.headers.get("mcp-name") != id_:
+        raise MCPError(HEADER_MISMATCH, "mcp-name header does not match the request body's 'taskId' parameter")
+
+
+def _moment(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _not_found() -> MCPError:
+    return MCPError(INVALID_PARAMS, "there is no such task, or its time is over", {"code": ErrorCode.NOT_FOUND.value})
+
+
+def _lost(message: str) -> dict[str, Any]:
+    return {"code": REFUSED, "message": message, "data": {"code": "OUTCOME_UNKNOWN", "retry": "unknown"}}
