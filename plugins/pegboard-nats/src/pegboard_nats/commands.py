@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pegboard import ConfigError
-from pegboard_nats.settings import GROUP, NatsSettings
+from pegboard_nats.settings import NatsSettings, is_word
 
 if TYPE_CHECKING:
     from pegboard import Host
@@ -29,7 +29,7 @@ def settings_of(run: ProgramRun) -> NatsSettings:
 @click.pass_obj
 def worker(run: ProgramRun, group: str, concurrency: int | None) -> None:
     """Serve the board's tools to other hosts, over NATS."""
-    if GROUP.fullmatch(group) is None:
+    if not is_word(group):
         raise ConfigError(
             f"--group: {group[:80]!r} is no name of a group", hint="use 1 to 64 letters, digits, '-' and '_'"
         )
