@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pegboard import ToolError
-from pegboard_chat import Budget, ModelError
+from pegboard_chat import Budget, CallDelta, Chat, Conversation, ModelError, open_model
 from pegboard_chat.inspecting.page import ChatPage
 from pegboard_chat.inspecting.question import question_of
+from pegboard_chat.inspecting.watching import MAX_UNREAD, Watched
 from pegboard_chat.models import chosen_model
 from pegboard_inspect import PageStream
 
@@ -161,7 +162,8 @@ async def test_a_saved_conversation_goes_on_and_another_file_changes_nothing(ask
 async def test_what_can_be_chosen_is_told_and_what_is_missing(ask_page: Any) -> None:
     page = await ask_page(max_tool_calls=2)
     data = await page.page.data(page.host)
-    assert (data["model"], data["problem"], data["has_terminal"], data["tools"]) == ("kit", None, False, 5)
+    assert (data["model"], data["problem"], data["is_watched"]) == ("kit", None, False)
+    assert (await page("open"))[-1]["tools"] == 5
     assert {one["name"]: one["missing"] for one in data["providers"]} == {
         "echo": None, "keyless": "set KIT_KEY", "kit": None,
     }  # fmt: skip
@@ -221,3 +223,95 @@ def test_whatever_a_page_sends_is_a_question_or_says_what_is_wrong(value: Any) -
     assert question.text is None or question.text.strip()
     for most in (question.budget.max_tokens, question.budget.max_seconds, question.budget.max_cost):
         assert most is None or 0 < most < float("inf")
+
+
+# -- the conversation at the terminal
+
+
+class Looking:
+    """Somebody who looks on, and what they were told."""
+
+    def __init__(self, watched: Watched, host: Any, user: str = "ada") -> None:
+        self.told: list[Any] = []
+        self.can_read = trio.Event()
+        self.can_read.set()
+        self._watched = watched
+        self._stream = PageStream(host=host, session=host.session(user, channel="chat"), send=self._send)
+
+    async def _send(self, event: Any) -> None:
+        await self.can_read.wait()
+        self.told.append(json.loads(json.dumps(event)))
+
+    async def look(self) -> None:
+        await self._watched.page().streams["watch"](self._stream, None)
+
+    @property
+    def kinds(self) -> list[str]:
+        return [one["type"] for one in self.told]
+
+
+async def test_a_page_that_looks_on_sees_what_happens_and_one_that_comes_later_the_same(
+    host_with: Any, chat_kit: Any
+) -> None:
+    host = await host_with(*chat_kit.plugins)
+    host.add(*chat_kit.tools)
+    session = host.session("ada", channel="chat")
+    watched = Watched(session)
+    early, late = Looking(watched, host), Looking(watched, host)
+    async with trio.open_nursery() as nursery, open_model(host, "kit") as model:
+        nursery.start_soon(early.look)
+        await trio.testing.wait_all_tasks_blocked()
+        assert early.kinds == ["conversation"]
+        chat = Chat(session, model)
+        before = chat.conversation
+        async with chat.ask("outer") as events:
+            watched.begin(before, chat)
+            async for event in events:
+                watched.hear(event)
+        await trio.testing.wait_all_tasks_blocked()
+        nursery.start_soon(late.look)
+        await trio.testing.wait_all_tasks_blocked()
+        assert [kind for kind in early.kinds if kind not in ("outcome", "text")] == [
+            "conversation", "asked", "begun", "thinking", "round", "call", "result", "round", "end",
+        ]  # fmt: skip
+        assert early.kinds.count("outcome") == 2
+        assert [kind for kind in late.kinds if kind != "text"] == [
+            kind for kind in early.kinds if kind not in ("outcome", "text")
+        ]
+        texts = ["".join(one["text"] for one in each.told if one["type"] == "text") for each in (early, late)]
+        assert texts[0] == texts[1]
+        watched.stand(Conversation("anew"))
+        await trio.testing.wait_all_tasks_blocked()
+        assert early.told[-1] == late.told[-1]
+        assert late.told[-1]["conversation"]["system"] == "anew"
+        nursery.cancel_scope.cancel()
+    assert host.runtime.observers == ()
+
+
+async def test_a_page_that_reads_slowly_is_told_anew_and_holds_up_nothing(host_with: Any, chat_kit: Any) -> None:
+    host = await host_with(*chat_kit.plugins)
+    watched = Watched(host.session("ada"))
+    slow = Looking(watched, host)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(slow.look)
+        await trio.testing.wait_all_tasks_blocked()
+        slow.can_read = trio.Event()
+        for number in range(10 * MAX_UNREAD):
+            watched.hear(CallDelta(0, "x", str(number)))
+            if number == 0:
+                await trio.testing.wait_all_tasks_blocked()
+        watched.stand(Conversation("it stands so"))
+        slow.can_read.set()
+        await trio.testing.wait_all_tasks_blocked()
+        assert len(slow.told) <= 3
+        assert slow.told[-1]["conversation"]["system"] == "it stands so"
+        nursery.cancel_scope.cancel()
+
+
+async def test_the_terminal_of_another_user_is_not_looked_at(host_with: Any, chat_kit: Any) -> None:
+    host = await host_with(*chat_kit.plugins)
+    watched = Watched(host.session("ada"), Conversation("hush"))
+    other = Looking(watched, host, "bob")
+    with pytest.raises(ToolError, match="another user's"):
+        await other.look()
+    assert other.told == []

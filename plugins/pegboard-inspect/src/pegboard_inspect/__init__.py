@@ -21,11 +21,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pegboard_inspect.pages import Page, PageStream
-    from pegboard_inspect.serving import inspecting, serve_inspector
+    from pegboard_inspect.serving import inspecting, serve_inspector, told_by
 
-__all__ = ["Page", "PageStream", "inspecting", "serve_inspector"]
+__all__ = ["Page", "PageStream", "inspecting", "serve_inspector", "told_by"]
 
-_HOMES = {"Page": "pages", "PageStream": "pages", "inspecting": "serving", "serve_inspector": "serving"}
+_HOMES = {
+    "Page": "pages",
+    "PageStream": "pages",
+    "inspecting": "serving",
+    "serve_inspector": "serving",
+    "told_by": "serving",
+}
 """Where each name lives; every start of a board comes here."""
 
 

@@ -36,7 +36,7 @@ from pegboard_serving import Caller, HostCheck, Tokens
 from pegboard_serving.bodies import Bodies
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Mapping
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 
     from pegboard import Confirmation, Host, Session, Tool
     from pegboard_inspect.web import Receive, Send
@@ -65,6 +65,7 @@ class Inspector:
         bind: the address that it is bound to.
         user_id: whose calls they are; None: the configuration's `user_id`.
         profile: the profile of those calls; None: the configuration's own.
+        pages: of the program itself, beside those of plugins.
         entered: called when the one-time token was used, so that the next one can be told.
         settings: who else is let in, and under which names it is served.
         is_secure: whether it is served by TLS.
@@ -77,6 +78,7 @@ class Inspector:
         bind: str,
         user_id: str | None = None,
         profile: str | None = None,
+        pages: Iterable[Page] = (),
         entered: Callable[[], object] = lambda: None,
         settings: InspectSettings | None = None,
         is_secure: bool = False,
@@ -92,7 +94,7 @@ class Inspector:
         self._bodies = Bodies(MAX_BODY)
         self._static = _static()
         self._index = self._static.pop("index.html")[0]
-        self._pages = pages_of(host)
+        self._pages = pages_of(host) | {page.path: page for page in pages}
         for path, page in self._pages.items():
             for suffix, content in ((".js", page.module), (".css", page.style)):
                 self._static[f"pages/{path}{suffix}"] = (content.encode(), TYPES[suffix])

@@ -28,19 +28,18 @@ def inspect(run: ProgramRun, opens: bool, bind: str | None, port: int, user_id: 
     The address lets one browser in, once; when it was used, the next one is told. It is served on this machine alone,
     unless [plugins.inspect] says a host, tokens, and a certificate with its key.
     """
-    from pegboard_inspect.serving import serve_inspector
+    from pegboard_inspect.serving import serve_inspector, told_by
     from pegboard_serving import serve_until_signal
 
     async def main(host: Host) -> None:
         with browsing() as browse:
-            told = 0
+            told = told_by(partial(click.echo, err=True))
+            waiting = [browse] if opens else []
 
             def tell(address: str) -> None:
-                nonlocal told
-                told += 1
-                if told == 1 and opens:
-                    browse(address)
-                click.echo(f"{'for another browser: ' if told > 1 else ''}{address}", err=True)
+                if waiting:
+                    waiting.pop()(address)
+                told(address)
 
             serve = partial(serve_inspector, host, bind=bind, port=port, user_id=user_id, tell=tell)
             count = len(host.board.registry.plans)

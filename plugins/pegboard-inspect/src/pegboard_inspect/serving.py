@@ -13,11 +13,30 @@ from pegboard import ConfigError
 from pegboard_serving import bound_socket, host_of, is_loopback, require_credential, tls_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Callable, Iterable
 
     from pegboard import Host
+    from pegboard_inspect.pages import Page
 
 log = logging.getLogger("pegboard.inspect")
+
+
+def told_by(echo: Callable[[str], object]) -> Callable[[str], None]:
+    """What tells addresses as `pegboard inspect` does: the first on its own, later ones with what they are for.
+
+    Args:
+        echo: shows a line to the person.
+
+    .. versionadded:: 0.1
+    """
+    told = False
+
+    def tell(address: str) -> None:
+        nonlocal told
+        echo(f"for another browser: {address}" if told else address)
+        told = True
+
+    return tell
 
 
 async def serve_inspector(
@@ -27,6 +46,7 @@ async def serve_inspector(
     bind: str | None = None,
     user_id: str | None = None,
     profile: str | None = None,
+    pages: Iterable[Page] = (),
     tell: Callable[[str], object],
     hurry: trio.Event | None = None,
     task_status: trio.TaskStatus[str] = trio.TASK_STATUS_IGNORED,
@@ -39,6 +59,7 @@ async def serve_inspector(
         bind: an address; None: the configuration's, which is on loopback where it says none.
         user_id: whose calls they are; None: the configuration's `user_id`.
         profile: the profile of those calls; None: the configuration's own.
+        pages: of the program itself, beside those of plugins; one takes the place of a plugin's of the same path.
         tell: told an address that lets one browser in: as soon as it is served, and a new one whenever it was used.
         hurry: as of other servers; there is nothing here that is waited for.
         task_status: told the URL as soon as it is served.
@@ -73,6 +94,7 @@ async def serve_inspector(
         bind=bind,
         user_id=user_id,
         profile=profile,
+        pages=pages,
         entered=tell_next,
         settings=settings,
         is_secure=tls is not None,
@@ -101,7 +123,9 @@ async def serve_inspector(
 
 
 @contextlib.asynccontextmanager
-async def inspecting(host: Host, *, tell: Callable[[str], object], user_id: str | None = None) -> AsyncIterator[str]:
+async def inspecting(
+    host: Host, *, tell: Callable[[str], object], user_id: str | None = None, pages: Iterable[Page] = ()
+) -> AsyncIterator[str]:
     """Serve the inspector on a free port as long as the block: beside what else a program serves, so that its calls are
     seen; gives the URL.
 
@@ -109,6 +133,7 @@ async def inspecting(host: Host, *, tell: Callable[[str], object], user_id: str 
         host: whose board is inspected.
         tell: as of `serve_inspector`.
         user_id: whose calls from the page they are; None: the configuration's `user_id`.
+        pages: as of `serve_inspector`.
 
     Raises:
         ConfigError: it cannot listen on 127.0.0.1.
@@ -116,5 +141,5 @@ async def inspecting(host: Host, *, tell: Callable[[str], object], user_id: str 
     .. versionadded:: 0.1
     """
     async with trio.open_nursery() as nursery:
-        yield await nursery.start(partial(serve_inspector, host, tell=tell, user_id=user_id))
+        yield await nursery.start(partial(serve_inspector, host, tell=tell, user_id=user_id, pages=pages))
         nursery.cancel_scope.cancel()

@@ -143,6 +143,9 @@ class Conversing:
     async def run(self) -> str | None:
         """Take lines until the person leaves; the name of another model that is to go on, or None."""
         while not self._stops.left:
+            for told in self._talk.later:
+                self._talk.shown.tell(told, dim=False)
+            self._talk.later.clear()
             line = (await self._prompt.read()).line
             if line is None:
                 break
@@ -257,6 +260,8 @@ class Conversing:
             talk.save = None
         talk.conversation = Conversation(system)
         self._chat = talk.chat(self._session, self._model)
+        if talk.watched is not None:
+            talk.watched.stand(talk.conversation)
 
 
 def completions(talk: Talk, text: str) -> Iterable[str]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pegboard_chat.contract import Model
     from pegboard_chat.conversation import Conversation, Usage
     from pegboard_chat.events import Event
+    from pegboard_chat.inspecting.watching import Watched
     from pegboard_chat.loop import Chat
 
 DONE, FAILED = 0, 1
@@ -55,6 +56,7 @@ class Options:
     max_seconds: float | None = None
     max_cost: float | None = None
     quiet: bool = False
+    inspects: bool = False
 
     def __attrs_post_init__(self) -> None:
         if self.no_tools and self.tools:
@@ -189,6 +191,8 @@ class Talk:
         version: of that file, as it was read or written last; None: it was not there.
         is_talking: a conversation, not one question.
         requests, usage, cost: of all questions; cost is None where a price is not known.
+        watched: who looks on; None: nobody can.
+        later: lines that a person is told before the next question: nothing is written into what they type.
     """
 
     def __init__(self, options: Options) -> None:
@@ -207,6 +211,8 @@ class Talk:
         self.currency = ""
         self.model_name = ""
         self.is_talking = False
+        self.watched: Watched | None = None
+        self.later: list[str] = []
         self._answered: dict[str, None] = {}
         self._began = time.perf_counter()
 
@@ -296,16 +302,20 @@ class Talk:
         from pegboard_chat.events import AnswerCut, ChatEnded, RoundEnded
 
         status = DONE
-        is_cut = False
+        is_cut = is_told = False
         before = chat.conversation
         self.currency = chat.currency
         try:
             async with (
                 chat.ask(*content) if content else chat.go_on() as events,
-                contextlib.aclosing(self._watched(events)) as watched,
+                contextlib.aclosing(self._waited_for(events)) as told,
             ):
-                async for event in watched:
+                if self.watched is not None:
+                    self.watched.begin(before, chat)
+                async for event in told:
                     self.shown.show(event)
+                    if self.watched is not None:
+                        self.watched.hear(event)
                     if isinstance(event, RoundEnded):
                         self.requests += 1
                         self._answered[self.model_name] = None
@@ -314,16 +324,22 @@ class Talk:
                     elif isinstance(event, AnswerCut):
                         is_cut = True
                     elif isinstance(event, ChatEnded):
+                        is_told = True
                         is_whole = event.stop not in (Stop.LENGTH, Stop.REFUSED) and not is_cut
                         status = DONE if is_whole and (event.text or event.reason is None) else FAILED
         except ModelError as problem:
             self.shown.break_line()
             self.shown.fail(problem)
+            if self.watched is not None:
+                self.watched.fail(problem)
+                is_told = True
             if self.is_talking:
                 what = "what came of this answer is kept, marked as cut" if is_cut else "all but this answer is kept"
                 self.shown.tell(f"{what} (/retry asks again)")
             status = FAILED
         finally:
+            if self.watched is not None and not is_told:  # nobody reads the events any more
+                self.watched.stand(chat.conversation)
             self.keep(chat.conversation)
             last = chat.conversation.messages[-1] if chat.conversation is not before else None
             if last is not None and last.cut == "left" and not is_cut:  # nobody reads the events any more
@@ -331,7 +347,7 @@ class Talk:
                     self.shown.show(AnswerCut(last.text, last.cut))
         return status
 
-    async def _watched(self, events: AsyncIterator[Event]) -> AsyncGenerator[Event, None]:
+    async def _waited_for(self, events: AsyncIterator[Event]) -> AsyncGenerator[Event, None]:
         """The events; while the next is waited for, and no line is begun, the terminal says what runs."""
         from pegboard.cli import waiting
         from pegboard_chat.events import CallEnded, CallStarted
@@ -365,6 +381,13 @@ class Talk:
             self.shown.tell(said, dim=False)
         _files.save_conversation(self.save, conversation)
         self.version = _files.version_of(self.save)
+
+    def tell_line(self, line: str) -> None:
+        """Tell a line as soon as nobody types."""
+        if self.is_talking:
+            self.later.append(line)
+        else:
+            self.shown.tell(line, dim=False)
 
     def tell_totals(self) -> None:
         """Say what it all cost, if anything was asked."""

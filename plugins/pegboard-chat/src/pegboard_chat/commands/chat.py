@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from pegboard_chat.commands._inspect import seen_in_a_browser
 from pegboard_chat.commands._talk import (
     MAX_QUESTION,
     Options,
@@ -19,7 +21,7 @@ from pegboard_chat.commands._talk import (
 )
 
 if TYPE_CHECKING:
-    from pegboard import Host
+    from pegboard import Host, Session
     from pegboard.cli import ProgramRun
 
 
@@ -68,6 +70,7 @@ class Finite(click.FloatRange):
 @click.option("--max-seconds", type=Finite(0, min_open=True), metavar="S", help="Time that a question may take.")
 @click.option("--max-cost", type=Finite(0, min_open=True), metavar="MONEY", help="Money that a question may cost.")
 @click.option("--quiet", is_flag=True, help="The answer alone: no calls, results or totals.")
+@click.option("--inspect", "inspects", is_flag=True, help="See it in a browser too, with pegboard-inspect.")
 @click.pass_obj
 def chat(run: ProgramRun, /, question: str | None, **said: Any) -> int:
     """Ask a model that calls the board's tools: one QUESTION, or a conversation at the terminal.
@@ -93,6 +96,11 @@ def chat(run: ProgramRun, /, question: str | None, **said: Any) -> int:
 async def run_talk(talk: Talk, host: Host, question: str | None) -> int:
     """Answer one question, or talk; the exit status."""
     session = talk.begin(host)
+    async with seen_in_a_browser(talk, session) if talk.options.inspects else contextlib.nullcontext():
+        return await _run(talk, host, session, question)
+
+
+async def _run(talk: Talk, host: Host, session: Session, question: str | None) -> int:
     await wait_for_sources(host, talk.shown)
     tell_absent(host, talk.shown)
     talk.require_tools(session)

@@ -9,7 +9,6 @@ as files of the browser.
 from __future__ import annotations
 
 from collections import deque
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -18,10 +17,10 @@ import attrs
 from pegboard import ConfigError, ErrorCode, ToolError
 from pegboard_chat.budget import Budget
 from pegboard_chat.conversation import Conversation, Usage
-from pegboard_chat.events import RoundEnded, event_to_json
+from pegboard_chat.events import RoundEnded
 from pegboard_chat.inspecting.question import question_of
-from pegboard_chat.inspecting.seen import observed, outcome_to_json
-from pegboard_inspect import Page
+from pegboard_chat.inspecting.seen import begun_event, observed, outcome_to_json, page_event, page_of, whole_event
+from pegboard_chat.prices import bundled_prices
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -30,9 +29,8 @@ if TYPE_CHECKING:
     from pegboard import Host, Outcome, Session
     from pegboard_chat.events import Event
     from pegboard_chat.inspecting.question import Question
-    from pegboard_chat.inspecting.watching import Watched
     from pegboard_chat.loop import Chat
-    from pegboard_inspect import PageStream
+    from pegboard_inspect import Page, PageStream
 
 MAX_OUTCOMES = 1_000
 """Calls of a conversation whose stages are remembered: the newest."""
@@ -65,38 +63,28 @@ class Talked:
         self.usage += chat.usage
         self.cost = None if chat.cost is None or self.cost is None else self.cost + chat.cost
 
-    def totals(self, currency: str) -> dict[str, Any]:
-        """What it has cost, as an event of the page."""
-        usage = dict(self.usage.to_json())
-        return {"type": "totals", "usage": usage, "cost": self.cost, "requests": self.requests, "currency": currency}
+    def totals(self, session: Session) -> dict[str, Any]:
+        """What it has cost, and how many tools may be called, as an event of the page."""
+        return {
+            "type": "totals",
+            "usage": dict(self.usage.to_json()),
+            "cost": self.cost,
+            "currency": bundled_prices().currency,
+            "requests": self.requests,
+            "tools": len(session.tools),
+        }
 
 
 class ChatPage:
-    """The page, and the conversations of those who look at it.
+    """The page, and the conversations of those who look at it."""
 
-    Args:
-        watched: the conversation of the terminal; None: there is none.
-    """
-
-    def __init__(self, watched: Watched | None = None) -> None:
-        self._watched = watched
+    def __init__(self) -> None:
         self._talks: WeakKeyDictionary[Session, Talked] = WeakKeyDictionary()
 
     def page(self) -> Page:
         """As `provide_pages` gives it."""
         streams = {"open": self._open, "begin": self._begin, "ask": self._ask}
-        if self._watched is not None:
-            streams["watch"] = self._watched.watch
-        static = resources.files("pegboard_chat") / "inspecting" / "static"
-        return Page(
-            title="Chat",
-            path="chat",
-            module=(static / "chat.js").read_text(encoding="utf-8"),
-            style=(static / "chat.css").read_text(encoding="utf-8"),
-            data=self._data,
-            actions={"models": _models},
-            streams=streams,
-        )
+        return page_of(data=self._data, actions={"models": _models}, streams=streams)
 
     async def _data(self, host: Host) -> Any:
         """What can be chosen, and what is chosen where nobody does."""
@@ -117,8 +105,7 @@ class ChatPage:
                 for name, one in providers.items()
             ],
             "budget": attrs.asdict(Budget.of_settings(settings)),
-            "tools": len(host.board.visible_tools().offered.tools),
-            "has_terminal": self._watched is not None,
+            "is_watched": False,
         }
 
     # -- the conversation of a browser
@@ -133,10 +120,10 @@ class ChatPage:
     async def _open(self, stream: PageStream, value: Any) -> None:
         """The conversation as it stands, whole: it can be saved as it is."""
         talked = self._talk(stream)
-        await _send_whole(stream, talked.conversation)
+        await stream.send(whole_event(talked.conversation))
         for outcome in tuple(talked.outcomes):
             await stream.send(outcome)
-        await stream.send(talked.totals(_currency(stream.host)))
+        await stream.send(talked.totals(stream.session))
 
     async def _begin(self, stream: PageStream, value: Any) -> None:
         """A new conversation; `value` is a saved one that goes on, or null.
@@ -174,7 +161,7 @@ class ChatPage:
             await _answer(stream, talked, question)
         finally:
             talked.is_asking = False
-        await stream.send(talked.totals(_currency(stream.host)))
+        await stream.send(talked.totals(stream.session))
 
 
 async def _answer(stream: PageStream, talked: Talked, question: Question) -> None:
@@ -195,8 +182,7 @@ async def _answer(stream: PageStream, talked: Talked, question: Question) -> Non
         try:
             with observed(stream.host, stream.session, heard.append):
                 async with asking as events:
-                    budget = attrs.asdict(question.budget)
-                    await stream.send({"type": "begun", "model": model.name, "budget": budget})
+                    await stream.send(begun_event(chat))
                     async for event in events:
                         talked.requests += isinstance(event, RoundEnded)
                         await tell_outcomes()
@@ -215,30 +201,11 @@ def _asking(chat: Chat, question: Question) -> AbstractAsyncContextManager[Async
         raise ToolError(ErrorCode.CONFLICT, str(problem)) from None
 
 
-def page_event(event: Event) -> dict[str, Any]:
-    """An event as JSON; the calls of a round are in it, so that those are shown too that do not run."""
-    told = event_to_json(event)
-    if isinstance(event, RoundEnded):
-        calls = event.reply.message.calls
-        told["calls"] = [{"id": call.id, "name": call.name, "arguments": call.arguments} for call in calls]
-    return told
-
-
-async def _send_whole(stream: PageStream, conversation: Conversation) -> None:
-    await stream.send({"type": "conversation", "conversation": conversation.to_json()})
-
-
 def _require_idle(talked: Talked) -> None:
     if talked.is_asking:
         raise ToolError(
             ErrorCode.CONFLICT, "another tab of this browser waits for an answer: wait for it, or stop it there"
         )
-
-
-def _currency(host: Host) -> str:
-    from pegboard_chat.prices import bundled_prices
-
-    return bundled_prices().currency
 
 
 async def _models(host: Host, value: Any) -> Any:

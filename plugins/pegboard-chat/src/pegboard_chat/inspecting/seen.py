@@ -1,14 +1,25 @@
-"""The calls of one session with their stages, as long as somebody looks: before and after nobody observes."""
+"""What a page is told: the events of a conversation, and how the calls of one session went.
+
+Calls are observed as long as somebody looks; before and after nobody does."""
 
 from __future__ import annotations
 
 import contextlib
+from importlib import resources
 from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from pegboard_chat.events import RoundEnded, event_to_json
+from pegboard_inspect import Page
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from pegboard import Host, Outcome, Session
+    from pegboard_chat.conversation import Conversation
+    from pegboard_chat.events import Event
+    from pegboard_chat.loop import Chat
 
 MAX_NAME = 200
 
@@ -46,3 +57,30 @@ def outcome_to_json(outcome: Outcome) -> dict[str, Any]:
             for one in outcome.verdicts
         ],
     }
+
+
+def begun_event(chat: Chat) -> dict[str, Any]:
+    """A question was asked: of which model, and what it may cost."""
+    budget = attrs.asdict(chat.budget)
+    return {"type": "begun", "model": chat.model.name, "budget": budget, "currency": chat.currency}
+
+
+def page_event(event: Event) -> dict[str, Any]:
+    """An event as JSON; the calls of a round are in it, so that those are shown too that do not run."""
+    told = event_to_json(event)
+    if isinstance(event, RoundEnded):
+        calls = event.reply.message.calls
+        told["calls"] = [{"id": call.id, "name": call.name, "arguments": call.arguments} for call in calls]
+    return told
+
+
+def whole_event(conversation: Conversation) -> dict[str, Any]:
+    """The conversation as it stands; it can be saved as it is."""
+    return {"type": "conversation", "conversation": conversation.to_json()}
+
+
+def page_of(**answers: Any) -> Page:
+    """The page, with what answers it (as of `Page`)."""
+    static = resources.files("pegboard_chat") / "inspecting" / "static"
+    module, style = ((static / name).read_text(encoding="utf-8") for name in ("chat.js", "chat.css"))
+    return Page(title="Chat", path="chat", module=module, style=style, **answers)

@@ -20,7 +20,7 @@ let page = null; // kept while other pages are shown, so that an answer goes on
 export default async function show(root, given) {
   board = given;
   const about = await board.data();
-  page ??= new Page(about);
+  page ??= about.is_watched ? new Terminal() : new Page(about);
   await page.show(root, about);
 }
 
@@ -104,7 +104,6 @@ class Thread {
     this.outcomes = new Map(); // by id: they may be told before their calls
     this.below = new Map(); // of calls that a call made, by its id
     this.answer = this.thought = null;
-    this.currency = "";
     this.begun = null;
     board.fill(this.list);
   }
@@ -178,7 +177,7 @@ class Thread {
     if (conversation.system) this.add("System", board.h("details", {}, board.h("summary", {}, "What the model is told first"), board.text(conversation.system, "p", { class: "plain" })));
     conversation.messages.forEach((one) => this.message(one));
   }
-  on_asked({ text }) { this.asked(text); }
+  on_asked({ content }) { this.add("You", this.blocks(content)); }
   on_begun(event) { this.begun = event; }
   on_text({ text }) {
     this.thought?.end();
@@ -207,12 +206,12 @@ class Thread {
     this.close();
     this.note(`This answer is cut: ${CUTS[reason] ?? "it ended before its end"}. What came of it is kept.`, "why");
   }
-  on_end({ text, stop, reason, usage, cost, currency }) {
+  on_end({ text, stop, reason, usage, cost }) {
     this.close();
     if (reason) this.note(ENDED[reason] ?? reason, "why");
     if (STOPS[stop]) this.note(STOPS[stop], "why");
     else if (!text && !reason) this.note("The model said nothing.", "why");
-    this.note(spent(usage, cost, currency ?? page.currency), "quiet spent");
+    this.note(spent(usage, cost, this.begun?.currency), "quiet spent");
   }
   on_problem({ problem }) {
     this.close();
@@ -220,15 +219,35 @@ class Thread {
   }
 }
 
+/** The conversation at the terminal of `pegboard chat --inspect`, which is looked on. */
+class Terminal {
+  constructor() {
+    this.thread = new Thread("The conversation at the terminal");
+    this.status = board.h("p", { class: "quiet", role: "status" });
+  }
+  async show(root) {
+    board.fill(root, board.h("h1", {}, "Chat"), this.status, this.thread.list);
+    if (!this.watching) this.watch();
+  }
+  async watch() {
+    this.watching = true;
+    try {
+      await board.stream("watch", null, (event) => {
+        this.thread.take(event);
+        this.status.textContent = this.thread.isEmpty ? "Nothing was said yet. What is asked at the terminal is seen here as it happens." : "What is asked at the terminal is seen here as it happens.";
+      });
+    } catch (problem) {
+      this.status.textContent = `The program does not answer any more: ${problem.message}. What was said stays here until this page is left.`;
+    }
+  }
+}
+
 class Page {
   constructor(about) {
     const { h } = board;
     this.thread = new Thread("Conversation");
-    this.terminal = about.has_terminal ? new Thread("The conversation at the terminal") : null;
     this.controller = null;
-    this.currency = "";
     this.budget = {};
-    this.shown = this.terminal ? "terminal" : "own";
     this.isOpen = false;
     this.words = h("textarea", { id: "chat-words", rows: 2, "aria-label": "Your question", placeholder: "Ask something", onkeydown: (event) => this.key(event) });
     this.send = h("button", { type: "submit", class: "main" }, "Send");
@@ -253,25 +272,12 @@ class Page {
   async show(root, about) {
     const { h, fill } = board;
     this.about = about;
-    const pick = (name, label) => h("button", { type: "button", "aria-pressed": String(this.shown === name), onclick: () => { this.shown = name; this.show(root, about); } }, label);
-    const mine = [this.bar, this.file, this.empty, this.thread.list, this.form];
-    const theirs = this.terminal && [h("p", { class: "quiet" }, "What is asked at the terminal is seen here as it happens; ask there."), this.terminal.list];
-    fill(root, h("h1", {}, "Chat"), this.terminal && h("div", { class: "tabs", role: "group", "aria-label": "Which conversation" }, pick("terminal", "At the terminal"), pick("own", "Here")), this.shown === "terminal" ? theirs : mine);
+    fill(root, h("h1", {}, "Chat"), this.bar, this.file, this.empty, this.thread.list, this.form);
     this.drawEmpty();
-    if (this.terminal && !this.watching) this.watch();
     if (!this.isOpen) {
       this.isOpen = true;
       await board.stream("open", null, (event) => this.hear(event));
       this.drawEmpty();
-    }
-  }
-
-  async watch() {
-    this.watching = true;
-    try {
-      await board.stream("watch", null, (event) => this.terminal.take(event));
-    } catch (problem) {
-      this.terminal.note(`${problem.message}; what follows at the terminal is not seen here`, "bad");
     }
   }
 
@@ -420,19 +426,18 @@ class Page {
     this.say(`${running.length ? `${[...new Set(running)].join(", ")} ${running.length === 1 ? "runs" : "run"}` : `${begun.model} answers`} · ${parts.join(" · ")}`);
   }
 
-  drawTotals({ usage, cost, requests, currency }) {
-    this.currency = currency;
+  drawTotals({ usage, cost, requests, currency, tools }) {
+    this.tools = tools;
     this.totals.textContent = requests ? `${plural(requests, "request")}: ${spent(usage, cost, currency)}` : "";
   }
 
   drawEmpty() {
     const { h, text, fill } = board;
     this.empty.hidden = !this.thread.isEmpty;
-    const { problem, tools } = this.about;
+    const { tools, about: { problem } } = this;
     fill(this.empty, problem && !this.provider.value
       ? h("section", { class: "problem" }, text(problem.problem, "p", { class: "why" }), problem.hint && text(problem.hint, "p", { class: "quiet hint-lines" }))
-      : h("p", { class: "empty" }, `Ask something; the model may call ${tools === 1 ? "the one tool" : `the ${number(tools)} tools`} of this board. What a tool asks, you are asked here.`));
-    if (this.terminal?.isEmpty && this.shown === "terminal") this.terminal.note("Nothing was said yet.");
+      : h("p", { class: "empty" }, tools === undefined ? "" : `Ask something; the model may call ${plural(tools, "tool")} of this board. What a tool asks, you are asked here.`));
   }
 
   // -- conversations
