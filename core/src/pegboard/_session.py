@@ -302,7 +302,7 @@ class HostSession(Session):
         if self._confirm is None:
             raise self.nobody_to_ask(tool)
         answer = await self._answer_to(Confirmation(clean(question)[0], tool, arguments, self, is_running=is_running))
-        if answer == "session":
+        if answer == "session" and not is_running:
             self.approvals.add(tool.fingerprint)
         return answer is True or answer == "session"
 

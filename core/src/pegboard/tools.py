@@ -291,6 +291,8 @@ class Tool(Shown):
             "process", where a deadline can end it.
         results: "clean": what hides in the texts of its results is taken out; "raw": they stay as they are, since they
             are not texts to read but data to work with.
+        sanitises: names of its arguments in which words of third parties do no harm, since it makes them harmless; `*`:
+            all. Nobody is asked about those (see `[flows]`).
         signature: how the handler's parameters are structured, where the schema was derived from them.
 
     .. versionadded:: 0.1
@@ -313,6 +315,7 @@ class Tool(Shown):
     secrets: frozenset[str] = attrs.field(default=frozenset(), converter=_words)
     permissions: type | None = None
     results: Results = "clean"
+    sanitises: frozenset[str] = attrs.field(default=frozenset(), converter=_words)
     run: Run = attrs.field()
     signature: Signature | None = attrs.field(default=None, repr=False)
 
@@ -402,6 +405,7 @@ def tool(
     secrets: Iterable[str] = (),
     permissions: type | None = None,
     results: Results = "clean",
+    sanitises: Iterable[str] = (),
 ) -> Callable[[Callable[..., Any]], Tool]: ...
 def tool(function: Callable[..., Any] | None = None, /, **options: Any) -> Tool | Callable[[Callable[..., Any]], Tool]:
     """Make a `Tool` of a function: name, description and a strict schema come from its signature, hints and docstring.

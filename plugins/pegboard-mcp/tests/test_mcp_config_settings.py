@@ -216,7 +216,7 @@ NONSENSE: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(
         ("timeout", "install_timeout", "request_timeout", "sse_read_timeout", "max_message_bytes"), NO_NUMBER
     ),
-    **dict.fromkeys(("oauth", "terminate_on_close", "load_tools", "load_prompts", "required"), NO_BOOLEAN),
+    **dict.fromkeys(("oauth", "terminate_on_close", "load_tools", "load_prompts", "required", "trusted"), NO_BOOLEAN),
     "config": (7, True, "a", [], [{}], {"a": float("nan")}),
 }
 

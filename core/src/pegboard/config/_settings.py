@@ -124,6 +124,20 @@ def _asks_otherwise(value: Any, otherwise: Any) -> bool:
     return _removes_limit(value, otherwise)
 
 
+def _asks_less(value: Any, otherwise: Any) -> bool:
+    """Less of what goes from untrusted sources into other tools is asked about, or refused."""
+    from pegboard.flows.settings import loosens
+
+    return loosens(value, otherwise)
+
+
+def _a_flow_table(_: Any, field: attrs.Attribute[Any], table: Mapping[str, Any]) -> None:
+    if table:
+        from pegboard.flows.settings import check_flows
+
+        check_flows(table)
+
+
 @attrs.frozen(eq=False, kw_only=True, repr=False)
 class CoreSettings(Value):
     """The settings at the top of a configuration: those of the host itself.
@@ -149,6 +163,12 @@ class CoreSettings(Value):
     )
     limit_store_fails: Literal["closed", "open"] = setting(
         "closed", stricter=("open", "closed"), help="what a limit does whose store fails: closed refuses the call"
+    )
+    flows: Mapping[str, str | Mapping[str, str]] = setting(
+        factory=dict,
+        widens=_asks_less,
+        validator=_a_flow_table,
+        help="whether words that came from untrusted sources may go into other tools: default, from, to",
     )
     max_arguments_bytes: int = setting(
         1_000_000, stricter="lower", validator=_above_zero, help="a longer line of batch is refused, in bytes"

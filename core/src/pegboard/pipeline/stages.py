@@ -299,7 +299,12 @@ async def filter_result(
         started = perf_counter()
         refusal: ToolError | None = None
         try:
-            replaced, new_size = to_result(await _ask(guard, context, result), is_raw=tool.results == "raw")
+            answer = await _ask(guard, context, result)
+            if answer is result and getattr(guard.check, "reads_only", False) is True:
+                if trace is not None:
+                    _record(trace, guard, None, started)
+                continue
+            replaced, new_size = to_result(answer, is_raw=tool.results == "raw")
             if output_validator is not None and replaced.error is None:
                 check_output(output_validator, replaced)
             if guard.mode == "enforce":

@@ -82,8 +82,10 @@ class Board:
         self._sources = Sources(config)
         self._visible_by_profile: dict[str | None, VisibleTools] = {}
         self._dialects: dict[str, Dialect] | None = None
+        sources = self._find_sources()  # before any tool: whether all of them are trusted is part of each plan
+        self._watch_flows()
         self._register_installed()
-        self._find_sources()
+        self._register_all_known(sources)
 
     # -- reading
 
@@ -405,7 +407,19 @@ class Board:
         """
         return self._sources.held(self.rejected_tools.values())
 
-    def _find_sources(self) -> None:
+    def _watch_flows(self) -> None:
+        """Let the plans ask where words go that came from sources which nobody said to trust, if there are any."""
+        if not (self._sources.has_untrusted or self.config.core.flows):
+            return
+        from pegboard.flows.guard import Flows
+        from pegboard.flows.settings import FlowSettings
+
+        settings = FlowSettings.of(self.config.core.flows)
+        if (self._sources.has_untrusted or settings.watches) and not settings.allows_all:
+            self._planner.flows = Flows(settings, self._sources.is_untrusted)
+
+    def _find_sources(self) -> list[tuple[PluginRecord, ToolSource]]:
+        found: list[tuple[PluginRecord, ToolSource]] = []
         for record, sources in self.plugins.ask_for_many("provide_sources", is_source, "ToolSource"):
             for source in sources:
                 if source.name in self.source_states:
@@ -416,12 +430,17 @@ class Board:
                 timeout_s = getattr(source, "timeout_s", None)  # a source that says nothing has the host's
                 if timeout_s is not None:
                     self.runtime.source_timeouts[source.name] = timeout_s
-                self.plugins.run(
-                    record,
-                    "known",
-                    functools.partial(_unknown, source),
-                    functools.partial(self._register_known, source),
-                )
+                found.append((record, source))
+        return found
+
+    def _register_all_known(self, sources: list[tuple[PluginRecord, ToolSource]]) -> None:
+        for record, source in sources:
+            self.plugins.run(
+                record,
+                "known",
+                functools.partial(_unknown, source),
+                functools.partial(self._register_known, source),
+            )
 
     def _register_known(self, source: ToolSource) -> None:
         """Register the tools that a source offered when it last ran."""

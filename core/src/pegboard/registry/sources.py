@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pegboard.errors import ToolError
     from pegboard.protocols import Board
     from pegboard.registry.asking import PluginRecord
+    from pegboard.tools import Tool
 
 log = logging.getLogger("pegboard")
 
@@ -66,6 +67,27 @@ class Sources:
         """How a source calls a tool whose name is taken, if it can tell."""
         ask = getattr(self._owners[source][1], "other_name", None) if source in self._owners else None
         return None if ask is None else ask(name)
+
+    # -- trust
+
+    @property
+    def has_untrusted(self) -> bool:
+        """Whether there is a source that nobody said to trust."""
+        return any(not _is_trusted(source) for _, source in self.provided)
+
+    def is_untrusted(self, tool: Tool) -> bool:
+        """Whether what a tool answers comes from a source that nobody said to trust.
+
+        A tool of the source's plugin that belongs to no source itself, such as one that reads any server's resources,
+        counts as of all of them.
+        """
+        owner = self._owners.get(tool.origin.source or "")
+        if owner is not None:
+            return not _is_trusted(owner[1])
+        plugin = tool.origin.plugin
+        return plugin is not None and any(
+            record.name == plugin and not _is_trusted(source) for record, source in self._owners.values()
+        )
 
     # -- how they are doing
 
@@ -175,6 +197,11 @@ class Sources:
         selected = self._config.profiles.get(profile) if profile is not None else None
         origins = (origin.source, origin.plugin, origin.distribution)
         return is_wanted(self._config, name, origin) and (selected is None or selected.may_select(name, origins))
+
+
+def _is_trusted(source: ToolSource) -> bool:
+    """What a source says that is not a plain yes is none."""
+    return getattr(source, "trusted", False) is True
 
 
 def is_source(one: object) -> bool:

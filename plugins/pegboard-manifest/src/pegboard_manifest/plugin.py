@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @hookimpl
 def provide_settings() -> type[ManifestSettings]:
-    """`files`."""
+    """`files`, `trusted`."""
     return ManifestSettings
 
 
@@ -38,7 +38,7 @@ def provide_sources(settings: ManifestSettings) -> Iterable[ToolSource]:
         return ()
     from pegboard_manifest.source import make_sources
 
-    return make_sources(settings.files)
+    return make_sources(settings.files, trusted=settings.trusted)
 
 
 @hookimpl

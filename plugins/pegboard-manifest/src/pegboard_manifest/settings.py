@@ -21,3 +21,6 @@ class ManifestSettings:
         beside_file=True,
         help="manifests whose tools are on the board; relative paths begin at the file that says them",
     )
+    trusted: bool = setting(
+        False, widens=True, help="what their HTTP tools answer may go into other tools without a question"
+    )

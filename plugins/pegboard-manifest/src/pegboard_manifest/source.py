@@ -35,17 +35,20 @@ class ManifestSource:
         name: unique on the board.
         file: how the settings name the manifest.
         manifest: what was read of it, or why it cannot be used.
+        trusted: whether a person said that what its HTTP tools answer may go into other tools without a question.
 
     .. versionadded:: 0.1
     """
 
     timeout_s: float | None = None
 
-    def __init__(self, name: str, file: str, manifest: Manifest | ManifestError) -> None:
+    def __init__(self, name: str, file: str, manifest: Manifest | ManifestError, *, trusted: bool = False) -> None:
         self.name = name
         self.file = file
         self.manifest = manifest
         self._slot: SourceSlot | None = None
+        # Programs and functions of a project that somebody put on the board speak for it; a service does not.
+        self.trusted = trusted or not _has_services(manifest)
 
     def __repr__(self) -> str:
         return f"<ManifestSource {self.name}>"
@@ -99,7 +102,13 @@ def _tools_of(manifest: Manifest) -> Iterator[Tool]:
             yield tool_of(entry, manifest)
 
 
-def make_sources(files: Iterable[str]) -> list[ManifestSource]:
+def _has_services(manifest: Manifest | ManifestError) -> bool:
+    if isinstance(manifest, ManifestError):
+        return False
+    return any(entry["binding"]["kind"] == "http" for entry in manifest.tools.values())
+
+
+def make_sources(files: Iterable[str], *, trusted: bool = False) -> list[ManifestSource]:
     """One source for each manifest that the settings name; a file that is named twice is one.
 
     A source is called by its project. Where two projects have one name, or a manifest cannot be used, what stands in
@@ -116,7 +125,7 @@ def make_sources(files: Iterable[str]) -> list[ManifestSource]:
         count = 1
         while name in sources:
             name = f"{own}-{(count := count + 1)}"
-        sources[name] = ManifestSource(name, file, one)
+        sources[name] = ManifestSource(name, file, one, trusted=trusted)
     return list(sources.values())
 
 

@@ -98,6 +98,7 @@ class _Server:
     results: Literal["clean", "raw"] = key(
         "clean", "take out what hides in the texts of its results; raw: they are data, and stay as they are", '"raw"',
         "clean or raw")
+    trusted: bool = key(False, "what it answers may go into other tools without a question", widens=True)
     config: Mapping[str, Any] | None = key(None, "reaches it in the initialization", "{ depth = 3 }", "a table")
     roots: tuple[str, ...] = key((), "folders that it is told to work in", '["."]', TEXTS)
     description: str = key("", "what it is for, for people", '"what it is for"')

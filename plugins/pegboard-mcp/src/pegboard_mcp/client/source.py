@@ -51,6 +51,7 @@ class McpSource:
         name: the configured one.
         timeout_s: how long a call may take as a whole.
         required: whether the host must not open without it.
+        trusted: whether a person said that its results may go into other tools without a question.
         definition: of the server.
         catalogue: what it offers.
 
@@ -65,6 +66,7 @@ class McpSource:
         self.timeout_s: float | None = definition.request_s
         self.required = definition.required
         journal = self._journal = Journal(definition)
+        self.trusted = definition.trusted
         elicitation = Elicitation(definition)
         elicitation.journal = journal
         catalogue = self.catalogue = Catalogue(definition, group or SourceGroup(), settings)

@@ -121,7 +121,7 @@ class Connected:
         return "session" if self._may_remember(asked) and content.get("remember") is True else True
 
     def _may_remember(self, asked: Confirmation) -> bool:
-        return bool(asked.tool.limits.requires_confirmation) and not self.is_shared
+        return bool(asked.tool.limits.requires_confirmation) and not (self.is_shared or asked.is_running)
 
     async def _sample(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
         exchange = self.exchange_of(can="sampling")

@@ -1,0 +1,244 @@
+"""Notes what untrusted sources answer, and asks a person before it goes into a tool that could do harm with it.
+
+A result of an untrusted source labels the session in which it was read: what it says is kept (`WordsRead`), in bounds
+and for as long as the session lives. A tool of another source that is not read-only, reaches beyond the host or reads
+secrets is asked about where words of its arguments stand in that. More is not claimed: where nothing is found, a model
+may all the same do what a page told it to, in words of its own.
+
+Precedents: the labels of FIDES (Costa et al., "Securing AI Agents with Information-Flow Control", 2025) and the
+capabilities of CaMeL (Debenedetti et al., "Defeating Prompt Injections by Design", 2025). Both follow a value through a
+planner of their own. A host has no planner: it sees calls and results of models that it does not run, so it compares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from pegboard.content import TextContent
+from pegboard.contract import Guard, Stage
+from pegboard.errors import ErrorCode, ToolError
+from pegboard.flows.settings import POLICIES
+from pegboard.flows.words import Label, Match, WordsRead, texts_in
+from pegboard.schema.jsontext import shorten_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pegboard.context import CallContext
+    from pegboard.flows.settings import FlowSettings
+    from pegboard.results import ToolResult
+    from pegboard.session import Session
+    from pegboard.tools import Tool
+
+MAX_SHOWN = 5
+"""How many values a question shows; the arguments stand below it as a whole."""
+MAX_QUOTE = 80
+AROUND = 40
+"""Characters before and behind the marked words."""
+
+
+class Flows:
+    """What the sessions of one board have read of untrusted sources.
+
+    Args:
+        settings: `[flows]`.
+        is_untrusted: whether the source of a tool is one that nobody has said to trust.
+    """
+
+    def __init__(self, settings: FlowSettings, is_untrusted: Callable[[Tool], bool]) -> None:
+        self._settings = settings
+        self._is_untrusted = is_untrusted
+        self._read: WeakKeyDictionary[Session, WordsRead] = WeakKeyDictionary()
+
+    def guards_of(self, tool: Tool) -> list[Guard]:
+        """What notes the results of a tool, and what asks before its calls."""
+        guards: list[Guard] = []
+        said = self._settings.said_from(tool)
+        if said != "allow" and (said is not None or self._is_untrusted(tool)):
+            guards.append(self._make_note(tool, said))
+        said = self._settings.said_to(tool)
+        if said != "allow" and (said is not None or could_harm(tool)):
+            guards.append(self._make_ask(tool, said))
+        return guards
+
+    def _make_note(self, tool: Tool, said: str | None) -> Guard:
+        label = Label(key_of(tool), shown_source(tool), said)
+
+        def note(context: CallContext, result: ToolResult) -> ToolResult:
+            texts = list(_texts_of(result))
+            if texts:
+                read = self._read.get(context.session)
+                if read is None:
+                    read = self._read[context.session] = WordsRead()
+                read.note(label, texts)
+            return result
+
+        note.reads_only = True  # type: ignore[attr-defined]
+        return Guard(name="flows.note", stage=Stage.FILTER, check=note)
+
+    def _make_ask(self, tool: Tool, said: str | None) -> Guard:
+        skip = None if said is not None else key_of(tool)
+        own_words = own_words_of(tool)
+        sanitises = tool.sanitises
+        judge = self._settings.judge
+
+        def strictness(label: Label) -> int:
+            return 0 if label.key == skip else POLICIES.index(judge(label.policy, said))
+
+        def find(session: Session, arguments: Mapping[str, Any]) -> tuple[list[Match], list[Label]]:
+            read = self._read.get(session)
+            if read is None:
+                return [], []
+            if sanitises:
+                arguments = {key: value for key, value in arguments.items() if key not in sanitises}
+                if not arguments or "*" in sanitises:
+                    return [], []
+            found = read.find(arguments, name=tool.name, own_words=own_words, strictness=strictness)
+            return found, [one for one in read.dropped.values() if strictness(one)]
+
+        def refusal_or_question(session: Session, arguments: Mapping[str, Any]) -> ToolError | str | None:
+            found, dropped = find(session, arguments)
+            if not (found or dropped):
+                return None
+            what = _said(tool, found, dropped)
+            policies = [judge(one.policy, said) for one in ([one.label for one in found] or dropped)]
+            if "refuse" in policies:
+                return _refusal(tool, found, dropped, f"{what}; the configuration refuses that")
+            if not session.can_ask:
+                return _refusal(tool, found, dropped, f"{what}, and there is nobody to ask here; {_how(tool)}")
+            return "\n".join([what, *_marked(found)])
+
+        async def check(context: CallContext, arguments: Mapping[str, Any]) -> ToolError | None:
+            if context.session not in self._read:
+                return None
+            asked = refusal_or_question(context.session, arguments)
+            if not isinstance(asked, str):
+                return asked
+            first = asked.partition("\n")[0]
+            try:
+                # As of a running tool: a yes is for these words, and never for the session.
+                if await context.session.ask(tool, arguments, asked, is_running=True):
+                    return None
+                why = f"{first}, and the person who was asked refused"
+            except ToolError as problem:
+                why = f"{first}, and nobody could be asked: {problem.message}; {_how(tool)}"
+            return _refusal(tool, *find(context.session, arguments), why)
+
+        def peek(session: Session, arguments: Mapping[str, Any]) -> ToolError | str | None:
+            asked = refusal_or_question(session, arguments)
+            return f"asks: {asked}" if isinstance(asked, str) else asked
+
+        return Guard(name="flows", stage=Stage.APPROVE, check=check, peek=peek)
+
+
+def could_harm(tool: Tool) -> bool:
+    """Whether words of others could do harm in it: it may change or overwrite something, it reaches beyond the host, or
+    it reads secrets. What a tool does not say counts against it, as in MCP, but that a read-only one reaches out."""
+    marks = tool.annotations
+    changes = not marks.read_only and marks.destructive is not False
+    return changes or bool(marks.open_world) or bool(tool.secrets)
+
+
+def key_of(tool: Tool) -> str:
+    """Tools of one source, or of one plugin that has none, are not asked about what the others of it said."""
+    origin = tool.origin
+    return f"source {origin.source}" if origin.source else f"plugin {origin.distribution} {origin.plugin}"
+
+
+def shown_source(tool: Tool) -> str:
+    """How a question names where words came from: the tool, and its source where that is called otherwise."""
+    source = str(tool.origin)
+    return f"`{tool.name}`" if source == tool.name else f"`{tool.name}` of {source}"
+
+
+def own_words_of(tool: Tool) -> frozenset[str]:
+    """Names of arguments and values that the tool's own schema offers: who chooses one of them says nothing new."""
+    words: set[str] = set()
+    waiting: list[Any] = [tool.input_schema]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, Mapping):
+            words.update(one.get("properties") or ())
+            offered = [*(one.get("enum") or ()), one.get("const"), one.get("default")]
+            words.update(value for value in offered if isinstance(value, str))
+            waiting.extend(one.values())
+        elif isinstance(one, (list, tuple)):
+            waiting.extend(one)
+    return frozenset(words)
+
+
+def _texts_of(result: ToolResult) -> Iterator[str]:
+    for block in result.content:
+        if isinstance(block, TextContent):
+            yield block.text
+            continue
+        for name in ("uri", "name"):
+            if label := getattr(block, name, None):
+                yield label
+        if getattr(block, "is_text", False) and block.data:
+            yield block.data.decode("utf-8", "replace")
+    if result.data:
+        yield "\n".join(texts_in(result.data))
+    if result.error is not None and result.error.details:
+        yield "\n".join(texts_in(result.error.details))
+
+
+def _said(tool: Tool, found: list[Match], dropped: list[Label]) -> str:
+    """In one line: which tool wants to use whose words, where."""
+    if not found:
+        sources = ", ".join(sorted({one.shown for one in dropped})[:MAX_SHOWN])
+        return f"{tool.name} wants to run, and more came from {sources} than can be looked through"
+    sources = ", ".join(dict.fromkeys(one.label.shown for one in found[:MAX_SHOWN]))
+    if not found[0].path:
+        return f"{tool.name} wants to run, and its name stands in what came from {sources}"
+    words = ", ".join(f"{_quoted(one.plain)} ({_place(one)})" for one in found[:MAX_SHOWN])
+    more = f", and {len(found) - MAX_SHOWN} more" if len(found) > MAX_SHOWN else ""
+    return f"{tool.name} wants to use text that came from {sources}: {words}{more}"
+
+
+def _place(match: Match) -> str:
+    where = ".".join(map(str, match.path))
+    return f"{where}, in {match.form}" if match.form else where
+
+
+def _quoted(text: str) -> str:
+    return f"'{shorten_text(' '.join(text.split()), MAX_QUOTE)}'"
+
+
+def _marked(found: list[Match]) -> Iterator[str]:
+    """The values with the words that stand in what was read between angle quotes; others of those go."""
+    for one in found[:MAX_SHOWN]:
+        if not one.path:
+            continue
+        text = one.text.replace("«", "<").replace("»", ">")
+        pieces, done = [], max(one.spans[0][0] - AROUND, 0)
+        before = "..." if done else ""
+        for start, end in one.spans:
+            between = text[done:start]
+            if len(between) > 2 * AROUND:
+                between = f"{between[:AROUND]}...{between[-AROUND:]}"
+            pieces.append(f"{between}«{text[start:end]}»")
+            done = end
+        after = text[done : done + AROUND] + ("..." if len(text) > done + AROUND else "")
+        yield f"{_place(one)}: {' '.join((before + ''.join(pieces) + after).split())}"
+
+
+def _how(tool: Tool) -> str:
+    return (
+        f'to allow it, say trusted = true where the source is configured, or "{tool.name}" = "allow" under [flows.to]'
+    )
+
+
+def _refusal(tool: Tool, found: list[Match], dropped: list[Label], why: str) -> ToolError:
+    sources = sorted({one.label.shown for one in found} or {one.shown for one in dropped})
+    return ToolError(
+        ErrorCode.FORBIDDEN,
+        why,
+        reason="flow",
+        sources=sources,
+        arguments=sorted({".".join(map(str, one.path)) for one in found if one.path}),
+        executed=False,
+        retry="changed",
+    )

@@ -1,0 +1,111 @@
+"""`[flows]`: what becomes of words of third parties that are to go into other tools."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from pegboard._frozen import EMPTY
+from pegboard._values import Value
+
+if TYPE_CHECKING:
+    from pegboard.tools import Tool
+
+POLICIES = ("allow", "ask", "refuse")
+"""The loosest first."""
+TAG = "tag:"
+_TABLES = ("from", "to")
+
+
+@attrs.frozen(eq=False, kw_only=True, repr=False)
+class FlowSettings(Value):
+    """What `[flows]` says.
+
+    Args:
+        default: what happens where nothing more is said: `ask` a person, `refuse` or `allow`.
+        sources: the table `from`: of whose results; a name of a tool, source, plugin or distribution, or `tag:NAME`.
+        targets: the table `to`: of which tools' arguments; by the same names.
+
+    .. versionadded:: 0.1
+    """
+
+    default: str = "ask"
+    sources: Mapping[str, str] = EMPTY
+    targets: Mapping[str, str] = EMPTY
+
+    @classmethod
+    def of(cls, table: Mapping[str, Any]) -> FlowSettings:
+        """What a table that was found right comes to."""
+        return cls(
+            default=table.get("default", "ask"), sources=table.get("from", EMPTY), targets=table.get("to", EMPTY)
+        )
+
+    @property
+    def watches(self) -> bool:
+        """Whether any result could be asked about though all sources are trusted."""
+        return any(word != "allow" for word in self.sources.values())
+
+    @property
+    def allows_all(self) -> bool:
+        """Whether nothing is ever asked or refused."""
+        return self.default == "allow" and not any(
+            word != "allow" for word in (*self.sources.values(), *self.targets.values())
+        )
+
+    def said_from(self, tool: Tool) -> str | None:
+        """What is said of the results of a tool; None: nothing."""
+        return _said(self.sources, tool)
+
+    def said_to(self, tool: Tool) -> str | None:
+        """What is said of the arguments of a tool; None: nothing."""
+        return _said(self.targets, tool)
+
+    def judge(self, source: str | None, target: str | None) -> str:
+        """What happens where `from` says the one and `to` the other: the stricter; nothing of both: the default."""
+        said = [word for word in (source, target) if word is not None]
+        return max(said, key=POLICIES.index) if said else self.default
+
+
+def _said(table: Mapping[str, str], tool: Tool) -> str | None:
+    """What the nearest name of a tool says: its own, else a tag's, else that of where it comes from."""
+    if not table:
+        return None
+    tags = [table[TAG + one] for one in tool.tags if TAG + one in table]
+    origin = tool.origin
+    names = (origin.source, origin.plugin, origin.distribution)
+    nearest = [
+        table.get(tool.name),
+        max(tags, key=POLICIES.index, default=None),
+        *(table.get(one or "") for one in names),
+    ]
+    return next((word for word in nearest if word is not None), None)
+
+
+def check_flows(table: Mapping[str, Any]) -> None:
+    """Require that a table is one that `FlowSettings` can be made of.
+
+    Raises:
+        ValueError: it is not; the text says what was expected.
+    """
+    for key, value in table.items():
+        if key == "default":
+            wrong = value not in POLICIES
+        elif key in _TABLES:
+            wrong = not isinstance(value, Mapping) or any(word not in POLICIES for word in value.values())
+        else:
+            raise ValueError("no other keys than default, from and to")
+        if wrong:
+            words = ", ".join(POLICIES)
+            table_of = "" if key == "default" else "a table of names, each with "
+            raise ValueError(f"{key}: {table_of}one of {words}")
+
+
+def loosens(value: Mapping[str, Any], otherwise: Mapping[str, Any]) -> bool:
+    """Whether a table asks or refuses less than another does."""
+    now, before = FlowSettings.of(value), FlowSettings.of(otherwise)
+    pairs = [(now.default, before.default)]
+    for mine, theirs in ((now.sources, before.sources), (now.targets, before.targets)):
+        pairs += [(mine.get(name, now.default), theirs.get(name, before.default)) for name in {*mine, *theirs}]
+    return any(POLICIES.index(one) < POLICIES.index(other) for one, other in pairs)

@@ -1,0 +1,360 @@
+"""What a session has read of untrusted sources, in bounds, and which words of a call stand in it. No I/O.
+
+Texts are compared by their letters and digits alone, folded: neither case nor spacing nor punctuation nor accents hide
+a word. Long texts are compared by windows of letters, as in Manber's "Finding similar files": every seventh window of
+what was read is noted, every second one of what is asked is looked up, and since 7 and 2 have no common divisor, no run
+of `LONG` letters in common is missed, however the two are shifted against each other.
+
+What is kept lies in two generations. The older one is dropped as a whole where the newer one is full, so that nothing
+has to be taken out one by one; whose texts were dropped is remembered.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pegboard.flows.encodings import decoded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator
+
+    Path = tuple[str | int, ...]
+
+GENERATION_BYTES = 131_072
+"""Letters of what was read, in UTF-8, that one generation holds; more than the host shows of one result."""
+WINDOW, EVERY_READ, EVERY_ASKED = 12, 7, 2
+LONG = EVERY_READ * EVERY_ASKED + WINDOW - 1
+"""Letters, in bytes of UTF-8: a run of so many is found wherever it stands; a shorter value is looked for whole."""
+RUN = 24
+"""Letters in a row that are more than a phrase of everybody's; about five words."""
+WEAK = 6
+"""Letters: a shorter value, or a single word, stands in many a text by chance. It counts where no other value of the
+call says what it is about: an address, a name of a file, a long number."""
+TEXT_BYTES = 64
+"""What a text costs beside its letters, in bytes: many small ones fill a generation, too."""
+MAX_PIECES = 100
+"""Addresses, numbers and the like that are looked for one by one in a long text."""
+
+_NOT_LETTERS = bytes(code for code in range(128) if not chr(code).isalnum())
+_AROUND_WORDS = "\"'`.,;:!?()<>[]{}*_"
+
+
+def fold(text: str) -> bytes:
+    """The letters and digits alone, without case and accents."""
+    if text.isascii():
+        return text.lower().encode("ascii").translate(None, _NOT_LETTERS)
+    plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
+    return "".join(filter(str.isalnum, plain)).encode("utf-8", "replace")
+
+
+def _spaced(text: str) -> bytes:
+    """Folded, with what stands between the words."""
+    folded = text.lower() if text.isascii() else unicodedata.normalize("NFKD", text).casefold()
+    return folded.encode("utf-8", "replace")
+
+
+class Label(NamedTuple):
+    """Where something that was read came from: the key of the source, and what a person reads.
+
+    `policy` is what the configuration says of it; None: nothing.
+    """
+
+    key: str
+    shown: str
+    policy: str | None = None
+
+
+class Passage:
+    """What was read of one label, one text behind the other, with a byte between them that is in no text."""
+
+    __slots__ = ("folded", "label", "spaced")
+
+    def __init__(self, label: Label) -> None:
+        self.label = label
+        self.folded = bytearray()
+        self.spaced = bytearray()
+
+
+class Match(NamedTuple):
+    """Words of a call that stand in what was read.
+
+    Args:
+        path: where they stand in the arguments; empty for the tool's own name.
+        text: the value there.
+        spans: from where to where the words stand in it.
+        form: how they are encoded there; empty: they are not.
+        plain: the words themselves.
+        label: where they came from.
+    """
+
+    path: Path
+    text: str
+    spans: tuple[tuple[int, int], ...]
+    form: str
+    plain: str
+    label: Label
+
+
+class _Generation:
+    def __init__(self) -> None:
+        self.passages: dict[Label, Passage] = {}
+        self.windows: set[bytes] = set()
+        self.texts: set[int] = set()
+        self.size = 0
+
+    def add(self, label: Label, text: str) -> bool:
+        """Note a text; whether all of it was taken."""
+        if (known := hash((label, text))) in self.texts:
+            return True
+        self.texts.add(known)
+        folded = fold(text)
+        taken = folded[:GENERATION_BYTES]
+        passage = self.passages.get(label)
+        if passage is None:
+            passage = self.passages[label] = Passage(label)
+        passage.folded += taken + b"\0"
+        passage.spaced += _spaced(text[:GENERATION_BYTES]) + b"\0"
+        self.size += len(taken) + TEXT_BYTES
+        self.windows.update([taken[start : start + WINDOW] for start in range(0, len(taken) - WINDOW + 1, EVERY_READ)])
+        return len(folded) == len(taken)
+
+
+class WordsRead:
+    """What one session has read of untrusted sources.
+
+    Attributes:
+        dropped: where those texts came from that are no longer kept.
+    """
+
+    def __init__(self) -> None:
+        self._old, self._new = _Generation(), _Generation()
+        self._waiting: list[tuple[Label, list[str]]] = []
+        self._waiting_size = 0
+        self.dropped: dict[str, Label] = {}
+
+    def note(self, label: Label, texts: list[str]) -> None:
+        """Note texts that came from there. They are read when somebody asks, so that most sessions never pay."""
+        self._waiting.append((label, texts))
+        self._waiting_size += sum(map(len, texts)) + 100
+        if self._waiting_size > GENERATION_BYTES:
+            self._take_in()
+
+    def _take_in(self) -> None:
+        waiting, self._waiting, self._waiting_size = self._waiting, [], 0
+        for label, texts in waiting:
+            for text in texts:
+                self._add(label, text)
+                for part in decoded(text[:GENERATION_BYTES]):
+                    self._add(label, part.text)
+
+    def _add(self, label: Label, text: str) -> None:
+        if self._new.size >= GENERATION_BYTES:
+            self.dropped |= {one.key: one for one in self._old.passages}
+            self._old, self._new = self._new, _Generation()
+        if not self._new.add(label, text):
+            self.dropped[label.key] = label
+
+    def find(
+        self, arguments: Any, *, name: str, own_words: Collection[str], strictness: Callable[[Label], int]
+    ) -> list[Match]:
+        """Which words of a call stand in what was read.
+
+        Args:
+            arguments: of the call.
+            name: of its tool, which is looked for where the arguments say nothing.
+            own_words: values that the tool itself offers, and names of its arguments.
+            strictness: of what came from there: 0 does not count; of several that hold the same words the highest is
+                told.
+        """
+        if self._waiting:
+            self._take_in()
+        both = [*self._new.passages.values(), *self._old.passages.values()]
+        passages = [one for one in both if strictness(one.label)]
+        passages.sort(key=lambda one: -strictness(one.label))
+        if not passages:
+            return []
+        leaves = list(_leaves(arguments, own_words))
+        if not leaves:
+            return _of_name(name, passages)
+        weak = [leaf for leaf in leaves if _is_weak(leaf[1])]
+        strong = [leaf for leaf in leaves if not _is_weak(leaf[1])] if weak else leaves
+        windows = self._new.windows, self._old.windows
+        found = [match for path, text in strong for match in _in_value(path, text, passages, windows)]
+        if weak and not any(map(_identifies, strong)):
+            found += [match for path, text in weak if (match := _alone(path, text, passages)) is not None]
+        return found
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """Every text and key in a JSON value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield key
+            yield from texts_in(item)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from texts_in(item)
+    elif type(value) in (int, float):
+        yield _number(value)
+
+
+def _number(value: float) -> str:
+    return str(value).removesuffix(".0")
+
+
+def _leaves(value: Any, own_words: Collection[str], path: Path = ()) -> Iterator[tuple[Path, str]]:
+    """The values of the arguments that somebody chose: texts, numbers, and keys that the tool does not name."""
+    if isinstance(value, str):
+        if value not in own_words and fold(value):
+            yield path, value
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            if key not in own_words and fold(key):
+                yield path, key
+            yield from _leaves(item, own_words, (*path, key))
+    elif isinstance(value, (list, tuple)):
+        texts = [item for item in value if isinstance(item, str)]
+        if 1 < len(texts) == len(value):
+            yield path, " ".join(texts)  # what was taken apart
+        for index, item in enumerate(value):
+            yield from _leaves(item, own_words, (*path, index))
+    elif type(value) in (int, float):
+        yield path, _number(value)
+
+
+def _is_weak(text: str) -> bool:
+    size = len(fold(text))
+    return size < WEAK or (size <= 2 * WEAK and text.strip().isalpha())
+
+
+def _identifies(leaf: tuple[Path, str]) -> bool:
+    """Whether a value says what the call is about: one word that is more than letters, and no name of an argument."""
+    path, text = leaf
+    return path != () and not any(map(str.isspace, text)) and not text.isalpha()
+
+
+def _of_name(name: str, passages: Iterable[Passage]) -> list[Match]:
+    words = fold(name)
+    for one in passages:
+        if words in one.folded if len(words) >= WEAK else _stands_alone(_spaced(name), one.spaced):
+            return [Match((), name, ((0, len(name)),), "", name, one.label)]
+    return []
+
+
+def _alone(path: Path, text: str, passages: Iterable[Passage]) -> Match | None:
+    word = _spaced(text).strip()
+    label = next((one.label for one in passages if _stands_alone(word, one.spaced)), None)
+    return None if label is None else Match(path, text, ((0, len(text)),), "", text, label)
+
+
+def _stands_alone(word: bytes, text: bytearray) -> bool:
+    """Whether it stands there, and not as a part of a longer word."""
+    at = text.find(word)
+    while at >= 0:
+        end = at + len(word)
+        if not (_is_letter(text[at - 1 : at]) or _is_letter(text[end : end + 1])):
+            return True
+        at = text.find(word, at + 1)
+    return False
+
+
+def _is_letter(byte: bytearray) -> bool:
+    return byte.isalnum() or byte > b"\x7f"
+
+
+def _in_value(path: Path, text: str, passages: list[Passage], windows: tuple[set[bytes], ...]) -> Iterator[Match]:
+    """The words of one value that stand in what was read, as they are or in another form."""
+    spans, label = _spans(text, passages, windows)
+    if label is not None:
+        plain = " ... ".join(text[start:end] for start, end in spans)
+        yield Match(path, text, tuple(spans), "", plain, label)
+        return
+    for part in decoded(text):
+        spans, label = _spans(part.text, passages, windows)
+        if label is not None:
+            plain = " ... ".join(part.text[start:end] for start, end in spans)
+            yield Match(path, text, ((part.start, part.end),), part.form, plain, label)
+            return
+
+
+def _spans(
+    text: str, passages: list[Passage], windows: tuple[set[bytes], ...]
+) -> tuple[list[tuple[int, int]], Label | None]:
+    folded = fold(text)
+    if len(folded) < WEAK:
+        return [], None
+    if len(folded) < LONG:
+        label = _holder(folded, passages)
+        return ([(0, len(text))] if label is not None else []), label
+    spans: list[tuple[int, int]] = []
+    first: Label | None = None
+    for start, end, label in _runs(folded, passages, windows):
+        first = first or label
+        spans.append((start, end))
+    if spans:
+        places = _places(text, len(folded))
+        spans = [(places[start], places[end - 1] + 1) for start, end in spans]
+    for word in _telling_words(text):
+        piece, at = fold(word), text.find(word)
+        if WEAK <= len(piece) < LONG and not any(start <= at < end for start, end in spans):
+            label = _holder(piece, passages)
+            if label is not None:
+                first = first or label
+                spans.append((at, at + len(word)))
+    return sorted(spans), first
+
+
+def _telling_words(text: str) -> list[str]:
+    """The words that are more than letters: addresses, numbers, names of files."""
+    words = [word.strip(_AROUND_WORDS) for word in text.split() if not word.isalpha()]
+    return list(dict.fromkeys(word for word in words if not word.isalpha()))[:MAX_PIECES]
+
+
+def _holder(folded: bytes, passages: Iterable[Passage]) -> Label | None:
+    return next((one.label for one in passages if folded in one.folded), None)
+
+
+def _runs(folded: bytes, passages: list[Passage], windows: tuple[set[bytes], ...]) -> Iterator[tuple[int, int, Label]]:
+    """The runs of letters that stand in a passage, the longest of each place, from left to right."""
+    new, old = windows
+    done = 0
+    starts = range(0, len(folded) - WINDOW + 1, EVERY_ASKED)
+    hits = [start for start in starts if folded[start : start + WINDOW] in new]
+    if old:
+        hits = sorted({*hits, *(start for start in starts if folded[start : start + WINDOW] in old)})
+    for start in hits:
+        if start < done:
+            continue
+        window = folded[start : start + WINDOW]
+        best: tuple[int, int, Label] | None = None
+        for one in passages:
+            if window in one.folded:
+                low, high = _longest(folded, start, one.folded)
+                if best is None or high - low > best[1] - best[0]:
+                    best = low, high, one.label
+        if best is not None and (best[1] - best[0] >= RUN or best[1] - best[0] == len(folded)):
+            done = best[1]
+            yield best
+
+
+def _longest(folded: bytes, start: int, held: bytearray) -> tuple[int, int]:
+    """How far the window at `start` can be stretched, first to the right and then to the left, and still be held."""
+    low, high = start + WINDOW, len(folded)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if folded[start:middle] in held else (low, middle - 1)
+    end, low, high = low, 0, start
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if folded[middle:end] in held else (middle + 1, high)
+    return high, end
+
+
+def _places(text: str, size: int) -> list[int]:
+    """Where in the text each byte of its folded form comes from; of letters that fold otherwise alone, about where."""
+    places = [index for index, letter in enumerate(text) for _ in fold(letter)]
+    return places + [len(text) - 1] * (size - len(places))
