@@ -28,9 +28,11 @@ __all__ = [
     "HELP_LEVELS",
     "JSON_BYTES",
     "JSON_LEVELS",
+    "LEAST_BODY_BYTES",
     "MANIFEST_LEVELS",
     "MEMBER_LEVELS",
     "MESSAGE_LEVELS",
+    "MOST_BODY_BYTES",
     "PATTERN_LEVELS",
     "PLAIN_LEVELS",
     "PORTABLE_LEVELS",
@@ -233,6 +235,18 @@ more than a model reads, and little enough that any host can hold what it become
 REQUEST_BYTES = 4 * 1024 * 1024
 """A request to a server that is open to others, where its settings say nothing: one for each of many clients is held at
 once, so it is less than what a host reads of its own accord.
+
+.. versionadded:: 0.1
+"""
+
+LEAST_BODY_BYTES = 1024
+"""The least that a setting may allow for one message or body: any shorter, and no error could be told in it.
+
+.. versionadded:: 0.1
+"""
+
+MOST_BODY_BYTES = 1024**3
+"""The most that a setting may allow for one message or body: any longer is a slip of who wrote the number.
 
 .. versionadded:: 0.1
 """

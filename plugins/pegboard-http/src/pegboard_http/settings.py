@@ -9,11 +9,8 @@ from typing import Any
 import attrs
 
 from pegboard import setting
-from pegboard.limits import REQUEST_BYTES
+from pegboard.limits import LEAST_BODY_BYTES, MOST_BODY_BYTES, REQUEST_BYTES
 from pegboard_serving import TokenSettings  # noqa: TC001 - the types of fields are looked up at run time
-
-LEAST_BODY_BYTES = 1024
-MOST_BODY_BYTES = 1024**3
 
 
 def _body_bytes(_: Any, field: attrs.Attribute[Any], value: int) -> None:

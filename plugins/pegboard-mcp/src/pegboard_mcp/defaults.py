@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pegboard.limits import JSON_BYTES
+from pegboard.limits import JSON_BYTES, LEAST_BODY_BYTES, MOST_BODY_BYTES
 
 CONNECT_S = 30.0
 INSTALL_S = 120.0
@@ -15,8 +15,6 @@ MAX_MESSAGE_BYTES = JSON_BYTES
 """The longest message that a server may send; a longer one ends the connection."""
 SDK_RELEASE = "2.3"
 """The minor release of the MCP SDK that this package is made for; `mcp~=2.3.0` in its requirements says the same."""
-LEAST_MESSAGE_BYTES = 1024
-MOST_MESSAGE_BYTES = 1024**3
 
 
 def check_seconds(_: Any, field: Any, value: float) -> None:
@@ -27,5 +25,5 @@ def check_seconds(_: Any, field: Any, value: float) -> None:
 
 def check_message_bytes(_: Any, field: Any, value: int) -> None:
     """A validator of attrs."""
-    if not LEAST_MESSAGE_BYTES <= value <= MOST_MESSAGE_BYTES:
-        raise ValueError(f"a number of bytes from {LEAST_MESSAGE_BYTES} to {MOST_MESSAGE_BYTES}")
+    if not LEAST_BODY_BYTES <= value <= MOST_BODY_BYTES:
+        raise ValueError(f"a number of bytes from {LEAST_BODY_BYTES} to {MOST_BODY_BYTES}")

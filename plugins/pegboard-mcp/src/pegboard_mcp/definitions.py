@@ -18,13 +18,12 @@ from typing import Any, Literal
 import attrs
 
 from pegboard import setting
+from pegboard.limits import LEAST_BODY_BYTES, MOST_BODY_BYTES
 from pegboard_mcp.defaults import (
     CONNECT_S,
     INSTALL_S,
-    LEAST_MESSAGE_BYTES,
     MAX_MESSAGE_BYTES,
     MAX_S,
-    MOST_MESSAGE_BYTES,
     REQUEST_S,
     SSE_READ_S,
     check_message_bytes,
@@ -38,7 +37,7 @@ MASKED = "***"
 TEXT, TEXTS, TEXTS_BY_NAME = "a text", "a list of texts", "a table of texts"
 YES_OR_NO = "true or false, without quotes"
 SECONDS = f"seconds above 0, at most {MAX_S:.0f}"
-BYTES = f"a whole number, {LEAST_MESSAGE_BYTES} to {MOST_MESSAGE_BYTES}"
+BYTES = f"a whole number, {LEAST_BODY_BYTES} to {MOST_BODY_BYTES}"
 STDIO, WEB, STREAMS, HTTP = ("stdio",), ("http", "sse", "websocket"), ("http", "sse"), ("http",)
 VALUES: Literal["values"] = "values"
 _VALIDATORS = {SECONDS: check_seconds, BYTES: check_message_bytes}

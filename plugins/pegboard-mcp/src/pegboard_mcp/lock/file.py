@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pegboard import PluginError
+from pegboard.limits import DIGESTED_BYTES
 from pegboard.text import HIDDEN_CHARACTERS
 from pegboard_mcp.lock.pins import Key, Pin
 from pegboard_mcp.lock.place import name_of
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 VERSION = 1
-MAX_BYTES = 32 * 1024 * 1024
+MAX_BYTES = DIGESTED_BYTES
+"""A longer one could not be trusted: what is trusted is known by its content."""
 MAX_TOOLS = 20_000
 
 HEAD = f"""\
