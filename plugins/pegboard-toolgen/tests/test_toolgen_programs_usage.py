@@ -23,10 +23,11 @@ from pegboard_toolgen.drafts import Draft
 PROGRAM = {"argv0": ["x"]}
 
 
-def draft(text: str) -> Draft:
-    read = help_text.parse(text, ("x",))
+def draft(text: str, *words: str) -> Draft:
+    read = help_text.parse(text, ("x", *words))
+    own = Level(word=words[-1] if words else None, parameters=read.parameters)
     command = Command(
-        levels=(Level(word=None, parameters=read.parameters),),
+        levels=(*([Level(word=None)] if words else []), own),
         text=read.text,
         terminator=False,
         reads_input=read.reads_input,
@@ -238,6 +239,38 @@ def test_a_command_that_takes_what_all_commands_take_alone_is_a_group() -> None:
     assert help_text.hands_on(root, [below])
     assert not help_text.hands_on(root, [below.replace("Global ", "")])
     assert not help_text.hands_on(root, [])
+
+
+CLAP_3 = """x-get {version}
+Extract a value from the document
+
+USAGE:
+    x get [OPTIONS] [PATTERN]
+
+ARGS:
+    <PATTERN>
+            A key.
+
+OPTIONS:
+    -f, --file-path <FILE_PATH>
+            Path to the document, if omitted the standard input will be used
+
+    -h, --help
+            Print help information
+"""
+
+
+@pytest.mark.parametrize("version", ["", "1.2.3"])
+def test_an_option_may_be_what_standard_input_stands_in_for(version: str) -> None:
+    text = CLAP_3.format(version=version)
+    read = help_text.parse(text, ("x", "get"))
+    (option,) = read.options
+    assert (read.text, read.terminator) == ("Extract a value from the document", True)
+    assert (option.stdin, option.access) == ("absent", "read")
+    drafted = draft(text, "get")
+    assert drafted.category == "read"
+    assert drafted.binding["stdin"] == {"parameter": "input_text", "format": "text"}
+    assert "where file_path is left out" in drafted.input_schema["properties"]["input_text"]["description"]
 
 
 LISTS = {

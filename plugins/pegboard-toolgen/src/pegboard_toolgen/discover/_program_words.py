@@ -197,6 +197,17 @@ _PLACE = re.compile(
 _OUTPUT = re.compile(
     r"^(?:out(?:put)?|dst|dest|destination)(?:[-_]?(?:file|path|dir|directory|folder|filename))?s?\d?$", re.IGNORECASE
 )
+_TAKES_OUT = re.compile(
+    r"extracts? (?:an? |the |one )?(?:\w+ )?(?:values?|fields?|keys?|text|data|metadata|information)\b", re.IGNORECASE
+)
+"""What is no archive: `get` that extracts a value."""
+_STANDS_IN = re.compile(
+    r"\b(?:if|when|where) (?:it is |this is )?(?:omitted|left out|missing|absent|not (?:given|set|specified|provided))"
+    r"\b[^.]{0,40}\b(?:stdin|standard input)\b|"
+    r"\b(?:stdin|standard input)\b[^.]{0,30}\b(?:if|when|where) (?:it is |this is )?(?:omitted|left out|missing|absent|"
+    r"not (?:given|set|specified|provided))\b",
+    re.IGNORECASE,
+)
 _READS_ITSELF = re.compile(r"\breads? (?:from |its )?(?:the )?(?:standard input|stdin)\b", re.IGNORECASE)
 _NOTHING_NAMED = re.compile(
     r"\b(?:standard input|stdin)\b[^.]{0,60}\b(?:if|when|where) (?:no|none)\b|"
@@ -290,9 +301,9 @@ def judged(command: Sequence[str], summary: str) -> tuple[Category | None, Risk 
         return "write", "high", None, "Deletes or resets what it names."
     if every & ADMIN:
         return "admin", "medium", None, None
-    # A name counts as reading only in its first word; a search that is "executed" is one.
+    # A name counts as reading only in its first word; a search that is "executed" is one, a value "extracted" too.
     first = set(words_of(command[-1])[:1]) if command else set()
-    is_execution = verb in ("execute", "run") and first & READ
+    is_execution = (verb in ("execute", "run") or _TAKES_OUT.match(summary.strip())) and first & READ
     if every & WRITE and not is_execution:
         return "write", "medium", None, None
     if every & ANALYTICS or {"statistics", "statistic"} & set(words_of(summary.split(".")[0])):
@@ -410,6 +421,11 @@ def may_be_file(text: str) -> bool:
 def takes_stdin(text: str) -> bool:
     """Whether a help text speaks of standard input."""
     return bool(_STDIN_HELP.search(text))
+
+
+def stands_in(text: str) -> bool:
+    """Whether the help of an option says that standard input is read where it is left out."""
+    return bool(_STANDS_IN.search(text))
 
 
 def reads_itself(text: str) -> bool:

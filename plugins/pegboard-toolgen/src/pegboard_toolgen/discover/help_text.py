@@ -53,7 +53,7 @@ _USAGE = re.compile(r"^\s*usage:?\s*(.*)$", re.IGNORECASE)
 _KNOWN_PARSER = re.compile(
     r"^Mandatory arguments to long options|<https://www\.gnu\.org/software/|^ {2,}-h, --help {2,}(?:Print|help for)|"
     r"^ {2,}-h, --help {2,}show this help message and exit$|^ {2,}(?:-h, )?--help {2,}Show this message and exit\.$|"
-    r"^ {2,}-h, --help\n {10}Print help",
+    r"^ {2,}-h, --help\n {10,12}Print help",
     re.MULTILINE,
 )
 _COMPLAINT = re.compile(
@@ -173,7 +173,8 @@ def parse(text: str, words: Sequence[str]) -> Help:
     notes += tuple(f"Not offered: {call[:200]} (a fixed word stands between its values)." for call in split[:5])
     variants = () if commands else tuple(_variants(calls, forms, options, whole))
     description = _description(lines, words)
-    positionals, reads_input = _with_input(_replaced(positionals, options), description, whole)
+    options, is_piped = _piped(options)
+    positionals, reads_input = _with_input(_replaced(positionals, options), "" if is_piped else description, whole)
     is_own = any(not form.command or (form.command == "optional" and len(forms) > 1) for form in own)
     has_commands = bool(commands or variants)
     is_command = _is_command(lines, options, positionals, is_own=is_own, has_commands=has_commands)
@@ -356,6 +357,14 @@ def _with_input(positionals: tuple[Parameter, ...], text: str, whole: str) -> tu
     return positionals, guess.reads_itself(whole)
 
 
+def _piped(options: tuple[Parameter, ...]) -> tuple[tuple[Parameter, ...], bool]:
+    """The options, and whether standard input stands in for one of them: "the document; if omitted, standard input"."""
+    for index, one in enumerate(options):
+        if one.access in ("read", "guess") and one.words == 1 and guess.stands_in(one.text):
+            return (*options[:index], attrs.evolve(one, stdin="absent", access="read"), *options[index + 1 :]), True
+    return options, False
+
+
 def _standing_in(positionals: tuple[Parameter, ...], index: int) -> tuple[Parameter, ...]:
     read = attrs.evolve(positionals[index], stdin="absent", required=False, at_least=0)
     return (*positionals[:index], read, *positionals[index + 1 :])
@@ -415,6 +424,9 @@ def _description(lines: Sequence[str], words: Sequence[str]) -> str:
             continue
         if _USAGE.match(line) or stripped.upper() == "SYNOPSIS":
             in_usage = True
+            continue
+        # clap says the name first, and the version of a program: `taplo-get`, `taplo 0.9.3`.
+        if not kept and re.fullmatch(rf"{re.escape('-'.join(words))}(?: v?\d\S*)?", stripped):
             continue
         # A manual page says its name and what it is for in one line.
         named = re.match(rf"^\s*{re.escape('-'.join(words))} [-–] (.+)$", line)
