@@ -134,6 +134,25 @@ async def test_whoever_leaves_stops_the_answer_and_what_came_of_it_is_kept(ask_p
     assert page.host.runtime.observers == ()
 
 
+async def test_a_page_that_is_loaded_again_finds_what_came_of_the_answer_that_it_left(
+    ask_page: Any, autojump_clock: Any
+) -> None:
+    page = await ask_page()
+    async with trio.open_nursery() as nursery, trio.open_nursery() as asking:
+        asking.start_soon(page, "ask", {"text": "hm", "model": "kit:slow"})
+        await trio.testing.wait_all_tasks_blocked()
+        roles: list[Any] = []
+
+        async def load_again() -> None:
+            roles.extend(await page.roles())
+
+        nursery.start_soon(load_again)
+        await trio.testing.wait_all_tasks_blocked()
+        assert roles == []
+        asking.cancel_scope.cancel()
+    assert roles == ["user", "assistant"]
+
+
 async def test_a_question_that_is_not_asked_changes_nothing(ask_page: Any) -> None:
     page = await ask_page(max_cost=1.0)
     for value in ({"text": "x", "model": "keyless"}, {"text": "x", "model": "nobody:x"}, {"text": "x"}):

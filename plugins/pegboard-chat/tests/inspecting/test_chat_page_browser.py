@@ -126,6 +126,16 @@ def test_a_text_is_shown_as_it_is_written_and_stopped_by_a_key(talk: Talking) ->
         page.get_by_role("button", name="Send").wait_for()
 
 
+def test_a_page_that_is_loaded_again_asks_again_for_what_it_left(talk: Talking) -> None:
+    page = talk.ask("hm", "slow", ends=None)
+    page.locator(".talk .model", has_text="let me think").wait_for()
+    page.reload()
+    page.get_by_text("This answer is cut: stopped").wait_for()
+    page.get_by_label("Model", exact=True).fill("cut")
+    page.get_by_role("button", name="Ask again").click()
+    page.get_by_text("the model may write no more at once").wait_for()
+
+
 def test_an_answer_goes_on_while_another_page_is_shown(talk: Talking) -> None:
     page = talk.ask("hm", "slow", ends=None)
     page.locator(".talk .model", has_text="let me think").wait_for()

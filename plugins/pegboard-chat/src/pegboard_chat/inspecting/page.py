@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import attrs
+import trio
 
 from pegboard import ConfigError, ErrorCode, ToolError
 from pegboard_chat.budget import Budget
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from pegboard_chat.loop import Chat
     from pegboard_inspect import Page, PageStream
 
+LEAVING_S = 1.0
+"""How long the conversation of a page that comes waits for a question to end."""
 MAX_OUTCOMES = 1_000
 """Calls of a conversation whose stages are remembered: the newest."""
 MAX_MODELS = 500
@@ -47,7 +50,7 @@ class Talked:
         usage, cost: of all questions; cost is None where a price is not known.
         requests: to models.
         outcomes: how its calls went, by id, as the page shows them; those that a call made are in its own list.
-        is_asking: whether a question is under way.
+        asking: while a question is under way: set at its end.
     """
 
     conversation: Conversation
@@ -55,7 +58,7 @@ class Talked:
     cost: float | None = 0.0
     requests: int = 0
     outcomes: deque[dict[str, Any]] = attrs.field(factory=lambda: deque(maxlen=MAX_OUTCOMES))
-    is_asking: bool = False
+    asking: trio.Event | None = None
 
     def take(self, chat: Chat) -> None:
         """What came of a question."""
@@ -118,8 +121,15 @@ class ChatPage:
         return self._talks[stream.session]
 
     async def _open(self, stream: PageStream, value: Any) -> None:
-        """The conversation as it stands, whole: it can be saved as it is."""
+        """The conversation as it stands, whole: it can be saved as it is.
+
+        A page that is loaded again leaves its question, which ends a moment later: that is waited for, and what another
+        tab of the browser asks is not.
+        """
         talked = self._talk(stream)
+        if talked.asking is not None:
+            with trio.move_on_after(LEAVING_S):
+                await talked.asking.wait()
         await stream.send(whole_event(talked.conversation))
         for outcome in tuple(talked.outcomes):
             await stream.send(outcome)
@@ -156,11 +166,12 @@ class ChatPage:
         talked = self._talk(stream)
         _require_idle(talked)
         question = question_of(value, Budget.of_settings(settings_of(stream.host)))
-        talked.is_asking = True
+        talked.asking = trio.Event()
         try:
             await _answer(stream, talked, question)
         finally:
-            talked.is_asking = False
+            talked.asking.set()
+            talked.asking = None
         await stream.send(talked.totals(stream.session))
 
 
@@ -202,7 +213,7 @@ def _asking(chat: Chat, question: Question) -> AbstractAsyncContextManager[Async
 
 
 def _require_idle(talked: Talked) -> None:
-    if talked.is_asking:
+    if talked.asking is not None:
         raise ToolError(
             ErrorCode.CONFLICT, "another tab of this browser waits for an answer: wait for it, or stop it there"
         )

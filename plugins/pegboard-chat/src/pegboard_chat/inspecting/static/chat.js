@@ -287,7 +287,7 @@ class Page {
     const { h, text } = board;
     const [provider, ...model] = (about.model ?? "").split(":");
     this.provider = h("select", { "aria-label": "Provider of models", onchange: () => this.chooseProvider() },
-      !about.model && h("option", { value: "" }, "Choose a provider…"), about.providers.map((one) => h("option", { value: one.name }, one.name + (one.missing ? " (something is missing)" : ""))));
+      !about.model && h("option", { value: "" }, "Choose a provider…"), about.providers.map((one) => h("option", { value: one.name }, one.name + (one.missing ? " (not set up)" : ""))));
     this.provider.value = provider;
     this.names = h("datalist", { id: "chat-models" });
     this.model = h("input", { type: "text", list: "chat-models", "aria-label": "Model", spellcheck: "false", autocomplete: "off", value: model.join(":"), onfocus: () => this.listModels() });
@@ -411,6 +411,10 @@ class Page {
       progress.cost = event.cost === null ? null : progress.cost + Number(event.cost);
     }
     this.thread.take(event);
+    if (event.type === "conversation") {
+      const last = event.conversation.messages.at(-1);
+      this.again.hidden = !last || (last.role === "assistant" && [undefined, null, "length"].includes(last.cut));
+    }
     if (this.controller) this.drawProgress();
   }
 
@@ -436,7 +440,7 @@ class Page {
     this.empty.hidden = !this.thread.isEmpty;
     const { tools, about: { problem } } = this;
     fill(this.empty, problem && !this.provider.value
-      ? h("section", { class: "problem" }, text(problem.problem, "p", { class: "why" }), problem.hint && text(problem.hint, "p", { class: "quiet hint-lines" }))
+      ? h("section", { class: "card" }, text(problem.problem, "p", { class: "why" }), problem.hint && text(problem.hint, "p", { class: "quiet hint-lines" }), h("p", {}, "Providers that are here can be chosen below."))
       : h("p", { class: "empty" }, tools === undefined ? "" : `Ask something; the model may call ${plural(tools, "tool")} of this board. What a tool asks, you are asked here.`));
   }
 
@@ -446,7 +450,6 @@ class Page {
     if (this.controller) return this.say("Stop the answer first.");
     try {
       await board.stream("begin", conversation, (event) => this.hear(event));
-      this.again.hidden = true;
       this.say(conversation ? "The saved conversation goes on." : "A new conversation.");
       this.words.focus();
     } catch (problem) {
