@@ -516,6 +516,40 @@ async def test_a_worker_that_drains_finishes_its_calls_and_takes_no_more(nats_se
             await worker.wait_over()
 
 
+async def test_calls_that_are_on_their_way_to_a_worker_that_drains_are_not_lost(
+    nats_server: NatsServer, group: str
+) -> None:
+    """Whichever of the two gets them, all are done, and none twice."""
+    done: Counter[str] = Counter()
+
+    @tool
+    async def count(name: str) -> str:
+        """Count."""
+        done[name] += 1
+        await trio.sleep(0)
+        return name
+
+    results: list[ToolResult] = []
+    async with working(nats_server, group, count) as first, working(nats_server, group, count):
+        async with hosting(nats_server, group, expect=["count"]) as host, trio.open_nursery() as nursery:
+
+            async def ask(name: str) -> None:
+                results.append(await host.session().call("count", {"name": name}))
+
+            for number in range(120):
+                nursery.start_soon(ask, str(number))
+                if number == 40:
+                    await trio.sleep(0)
+                    first.drain()
+                if number % 20 == 0:
+                    await trio.lowlevel.checkpoint()
+        with trio.fail_after(30):
+            await first.wait_over()
+    assert [one.error for one in results if one.error] == []
+    assert len(done) == 120
+    assert set(done.values()) == {1}
+
+
 async def test_what_does_not_end_within_drain_s_is_unknown(nats_server: NatsServer, group: str) -> None:
     started = trio.Event()
 

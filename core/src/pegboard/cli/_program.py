@@ -50,6 +50,7 @@ PACKAGES = {
     "config import": "pegboard-mcp",
     "gateway": "pegboard-http",
     "worker": "pegboard-nats",
+    "nats": "pegboard-nats",
     "inspect": "pegboard-inspect",
     "chat": "pegboard-chat",
     "eval": "pegboard-chat",

@@ -12,7 +12,9 @@ calls         a call, at the host
 source        the tools of a group's workers, as a source of the host
 worker        a board's tools, for other hosts
 limit_store   limits that all hosts count together
-commands      `pegboard worker`
+accounts      who may do what on a server: hosts, workers, watchers
+checks        what doctor says of the servers
+commands      `pegboard worker` and `pegboard nats`
 """
 
 from __future__ import annotations

@@ -56,6 +56,8 @@ MAX_WAITING = 65_536
 """Messages that may wait for one reader; `MAX_WAITING_BYTES` of payload."""
 MAX_WAITING_BYTES = 64 * 1024 * 1024
 MAX_SERVERS = 64
+INBOX_SID = 1
+"""The first subscription of a client is that to its inbox."""
 RECEIVE_BYTES = 65_536
 
 
@@ -195,7 +197,7 @@ class Subscription:
     _client: Client
 
     def end(self) -> None:
-        """Listen no longer; what is on its way still comes until the client is flushed."""
+        """Listen no longer; what is on its way is dropped (see `Client.drain`)."""
         self._client.unsubscribe(self)
 
 
@@ -395,13 +397,17 @@ class Client:
         if self._link is not link:
             raise LinkLostError("the link was lost")
 
-    async def drain(self) -> None:
-        """Listen to nothing more but answers; what was on its way is delivered when this returns."""
-        for subscription in list(self._subscriptions.values()):
-            if subscription.sid != 1:
-                subscription.end()
+    async def drain(self, *subscriptions: Subscription) -> None:
+        """Listen no longer to these, or to nothing but answers; what was on its way is delivered when this returns."""
+        ending = subscriptions or tuple(one for one in self._subscriptions.values() if one.sid != INBOX_SID)
         with contextlib.suppress(LinkError, trio.TooSlowError):  # then nothing comes either
+            link = self._linked()
+            for subscription in ending:
+                link.send(link.proto.unsubscribe(subscription.sid))
             await self.flush()
+        for subscription in ending:  # and not before: who is not known any more is given nothing
+            with contextlib.suppress(LinkError):
+                self.unsubscribe(subscription)
 
     def _linked(self) -> _Link:
         if self._link is None:
@@ -579,7 +585,7 @@ class Client:
     async def _leave(self, link: _Link) -> None:
         """Go over to another server before this one ends: nothing new comes here, and what was asked is answered."""
         for subscription in self._subscriptions.values():
-            if subscription.sid != 1:
+            if subscription.sid != INBOX_SID:
                 link.send(link.proto.unsubscribe(subscription.sid))
         with contextlib.suppress(LinkError, trio.TooSlowError):
             await self.flush()

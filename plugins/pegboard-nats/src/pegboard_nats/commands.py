@@ -1,10 +1,11 @@
-"""`pegboard worker`: the board's tools for other hosts."""
+"""`pegboard worker`: the board's tools for other hosts; and `pegboard nats`, for those who run the server."""
 
 from __future__ import annotations
 
 import contextlib
 import signal
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -54,7 +55,7 @@ async def _serve(host: Host, settings: NatsSettings, group: str, concurrency: in
         click.echo(f"no link to NATS: {trouble}; it is tried again", err=True)
 
     interrupted = False
-    async with open_client(settings.link(f"pegboard worker {group}"), tell=tell) as client:
+    async with open_client(settings.link(f"pegboard worker {group}", role="worker"), tell=tell) as client:
         serving = Worker(
             host,
             client,
@@ -83,3 +84,40 @@ async def _serve(host: Host, settings: NatsSettings, group: str, concurrency: in
             nursery.cancel_scope.cancel()
     if interrupted:
         raise KeyboardInterrupt
+
+
+@click.group()
+def nats() -> None:
+    """What hosts and workers need of NATS."""
+
+
+@nats.command()
+@click.option("--folder", default="nats", show_default=True, metavar="DIR", help="Where the files are written.")
+@click.option("--listen", default="127.0.0.1:4222", show_default=True, metavar="ADDRESS", help="Of the server.")
+@click.pass_obj
+def init(run: ProgramRun, folder: str, listen: str) -> None:
+    """Write a server's configuration, and the keys of a host, a worker and a watcher."""
+    from pegboard.cli import emit
+    from pegboard.config import private_folder, write_private
+    from pegboard_nats.accounts import CONFIG, roles, server_config
+    from pegboard_nats.credentials import KeyPair
+
+    prefix = settings_of(run).prefix
+    to = Path(folder)
+    keys = {name: KeyPair.generate() for name in roles(prefix)}
+    files = {f"{name}.nk": f"{pair.seed}\n" for name, pair in keys.items()}
+    files[CONFIG] = server_config(prefix, listen, str((to / "streams").absolute()), keys)
+    if there := [name for name in files if (to / name).exists()]:
+        raise ConfigError(f"{to / there[0]} is there already", hint="move it away, or name another --folder")
+    try:
+        private_folder(to)
+        for name, text in files.items():
+            write_private(to / name, text.encode())
+    except OSError as problem:
+        why = (problem.strerror or type(problem).__name__).lower()
+        raise ConfigError(f"{to} cannot be written: {why}", hint="name another --folder") from None
+    emit(
+        f"{to / CONFIG}: run it with `nats-server -c {to / CONFIG}`\n"
+        f"{to / 'host.nk'}, {to / 'worker.nk'}, {to / 'watcher.nk'}: secret keys; give each machine its own alone, and "
+        "name it as `credentials` under [plugins.nats]\n"
+    )

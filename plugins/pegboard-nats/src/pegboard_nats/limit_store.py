@@ -86,9 +86,7 @@ class NatsStore:
     @property
     def where(self) -> str:
         """For people: the servers, without who we are to them."""
-        from pegboard_nats.client import Address
-
-        return ", ".join(repr(Address(url)) for url in self._settings.servers)
+        return ", ".join(self._settings.addresses)
 
     # -- what is asked
 
@@ -309,7 +307,7 @@ class NatsStore:
     async def _linked(self) -> AsyncIterator[Client]:
         from pegboard_nats.client import open_client
 
-        async with open_client(self._settings.link("pegboard limits")) as client:
+        async with open_client(self._settings.link("pegboard limits", role="limits")) as client:
             yield client
 
     # -- places

@@ -32,7 +32,7 @@ async def open_link(settings: NatsSettings) -> AsyncIterator[Client]:
     def tell(trouble: str) -> None:
         notice.warning("no link to NATS: %s; it is tried again", trouble)
 
-    async with open_client(settings.link("pegboard host"), tell=tell) as client:
+    async with open_client(settings.link("pegboard host", role="host"), tell=tell) as client:
         _links[settings] = client
         try:
             yield client

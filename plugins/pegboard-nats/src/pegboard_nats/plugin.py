@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     import click
 
-    from pegboard import LimitStore, ToolSource
+    from pegboard import Check, LimitStore, ToolSource
     from pegboard_nats.client import Client
 
 
@@ -55,8 +55,17 @@ provide_limit_store.only_named = True  # type: ignore[attr-defined]  # not where
 
 
 @hookimpl
+def provide_checks(settings: NatsSettings) -> Iterable[Check]:
+    """Whether the servers can be reached, and whether they hold who may call."""
+    from pegboard_nats.checks import make_checks
+
+    return make_checks(settings)
+
+
+@hookimpl
 def register_commands(cli: click.Group) -> None:
-    """`worker`."""
-    from pegboard_nats.commands import worker
+    """`worker` and `nats init`."""
+    from pegboard_nats.commands import nats, worker
 
     cli.add_command(worker)
+    cli.add_command(nats)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping  # noqa: TC003 - the types of fields are looked up at run time
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
@@ -88,8 +88,23 @@ class NatsSettings:
             if not is_word(name):
                 yield Fault(("groups", name), "a name of 1 to 64 letters, digits, '-' and '_'", repr(name[:80]))
 
-    def link(self, name: str) -> Servers:
-        """Where to, and as whom; `name` is what the server's own tools show."""
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """The servers, without who we are to them."""
+        from pegboard_nats.client import Address
+
+        return tuple(repr(Address(url)) for url in self.servers)
+
+    def link(self, name: str, *, role: Literal["host", "worker", "watcher", "limits"]) -> Servers:
+        """Where to, and as whom.
+
+        Args:
+            name: what the server's own tools show.
+            role: answers come below an inbox of its own, so that the server can keep others from hearing them.
+        """
+        from pegboard_nats.accounts import inbox_of
         from pegboard_nats.client import Servers
 
-        return Servers(urls=self.servers, credentials=self.credentials, tls_ca=self.tls_ca, name=name)
+        return Servers(
+            urls=self.servers, credentials=self.credentials, tls_ca=self.tls_ca, name=name, inbox=inbox_of(role)
+        )

@@ -162,12 +162,10 @@ class Worker:
         await self._over.wait()
 
     async def _drain(self) -> None:
-        for name in list(self._subscriptions):
-            if name.startswith(("call.", "srv.")):
-                self._unlisten(name)
+        ending = [name for name in self._subscriptions if name.startswith(("call.", "srv."))]
         self._say_changed()
-        with contextlib.suppress(LinkError, trio.TooSlowError):
-            await self._client.flush()  # calls that were on their way are here now, and are not turned away
+        if ending:  # calls that are on their way come yet, and are not turned away
+            await self._client.drain(*map(self._subscriptions.pop, ending))
         with trio.move_on_after(self._drain_s):
             await self._wait_idle()
         for running in self._running.values():
@@ -218,8 +216,9 @@ class Worker:
         self._told_large |= set(large)
         names = {str(one["definition"]["name"]) for one in fit}
         self._tools = {name: one for name, one in tools.items() if name in names}
-        for name in [one for one in self._subscriptions if one.startswith("call.") and one[5:] not in names]:
-            self._unlisten(name)
+        gone = [one for one in self._subscriptions if one.startswith("call.") and one[5:] not in names]
+        if gone and self._nursery is not None:  # calls that are on their way are told to ask another worker
+            self._nursery.start_soon(self._client.drain, *map(self._subscriptions.pop, gone))
         for name in names:
             if f"call.{name}" not in self._subscriptions:
                 self._listen(f"call.{name}", self._subjects.call(name), self._called, queue=wire.QUEUE)

@@ -1,0 +1,67 @@
+"""Who may do what on a NATS server: hosts call, workers answer, watchers look; nobody else comes in.
+
+A worker trusts what a call says of its user. So the server has to hold that hosts alone publish calls, and that nobody
+hears the answers of others: each role has inboxes of its own.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pegboard_nats.credentials import KeyPair
+
+INBOX = "_INBOX"
+CONFIG = "nats-server.conf"
+
+
+class Role(NamedTuple):
+    """What one of the three may publish and subscribe to."""
+
+    publish: tuple[str, ...]
+    subscribe: tuple[str, ...]
+
+
+def inbox_of(role: str) -> str:
+    """Answers to somebody of that role come below it."""
+    return f"{INBOX}.{role}"
+
+
+def roles(prefix: str) -> dict[str, Role]:
+    """The roles, for groups below a prefix."""
+    calls = tuple(f"{prefix}.*.{what}.>" for what in ("call", "cancel", "alive", "definitions"))
+    stream = f"{prefix}-limits".replace(".", "_")
+    limits = (
+        f"{prefix}-limits.>",
+        f"$JS.API.STREAM.CREATE.{stream}",
+        f"$JS.API.STREAM.INFO.{stream}",
+        f"$JS.API.DIRECT.GET.{stream}.>",
+    )
+    inboxes = {role: f"{inbox_of(role)}.>" for role in ("host", "worker", "watcher", "limits")}
+    changed = f"{prefix}.*.changed"
+    return {
+        "host": Role((*calls, "$SRV.>", inboxes["worker"], *limits), (changed, inboxes["host"], inboxes["limits"])),
+        # A worker answers whoever asked; it hears nobody's answers but its own.
+        "worker": Role((changed, f"{INBOX}.>", *limits), (*calls, "$SRV.>", inboxes["worker"], inboxes["limits"])),
+        "watcher": Role(("$SRV.>",), (changed, inboxes["watcher"])),
+    }
+
+
+def server_config(prefix: str, listen: str, store: str, keys: Mapping[str, KeyPair]) -> str:
+    """The configuration of `nats-server`: one account, its three users, streams for limits."""
+    users = [_user(keys[name], role) for name, role in roles(prefix).items()]
+    account: dict[str, Any] = {"jetstream": "enabled", "users": users}
+    lines = [
+        "# Hosts call, workers answer, watchers look. `pegboard doctor` tries it on the running server.",
+        f"listen: {json.dumps(listen)}",
+        f"jetstream: {{ store_dir: {json.dumps(store)} }}",
+        f"accounts: {json.dumps({'PEGBOARD': account}, indent=2)}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _user(pair: KeyPair, role: Role) -> dict[str, Any]:
+    return {"nkey": pair.public, "permissions": {"publish": list(role.publish), "subscribe": list(role.subscribe)}}

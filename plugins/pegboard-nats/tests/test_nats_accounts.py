@@ -1,0 +1,148 @@
+"""What `pegboard nats init` writes holds on a real server, and doctor tells where it does not."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import trio
+
+import pegboard_nats.plugin
+from pegboard import CallContext, open_host, tool
+from pegboard_nats import wire
+from pegboard_nats.checks import check_servers, make_checks
+from pegboard_nats.client import DeniedError, open_client
+from pegboard_nats.limit_store import NatsStore
+from pegboard_nats.settings import GroupSettings, NatsSettings
+from pegboard_nats.source import find_workers
+from pegboard_nats.worker import Worker
+
+if TYPE_CHECKING:
+    from conftest import NatsServer
+
+
+def pegboard(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "pegboard", "--plugin", "nats", *words]
+    environment = {**os.environ, "XDG_STATE_HOME": str(folder), "XDG_CONFIG_HOME": str(folder)}
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.fixture(scope="module")
+def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that `pegboard nats init` wrote."""
+    folder = tmp_path_factory.mktemp("init")
+    done = pegboard(folder, "nats", "init")
+    assert done.returncode == 0, done.stderr
+    return folder / "nats"
+
+
+@pytest.fixture
+def server(keys: Path, start_server: Any) -> NatsServer:
+    """A server with that configuration, on a free port."""
+    lines = (keys / "nats-server.conf").read_text().splitlines()
+    started: NatsServer = start_server("\n".join(line for line in lines if not line.startswith("listen")))
+    return started
+
+
+def settings_of(server: NatsServer, keys: Path, name: str | None, *groups: str) -> NatsSettings:
+    credentials = None if name is None else str(keys / f"{name}.nk")
+    return NatsSettings(
+        servers=(server.url,), credentials=credentials, groups={group: GroupSettings() for group in groups}
+    )
+
+
+def test_the_files_are_secret_and_never_written_over(keys: Path) -> None:
+    before = {path: path.read_bytes() for path in keys.iterdir()}
+    assert {path.name for path in before} == {"nats-server.conf", "host.nk", "worker.nk", "watcher.nk"}
+    if os.name == "posix":
+        assert {stat.S_IMODE(path.stat().st_mode) for path in before} == {0o600}
+    again = pegboard(keys.parent, "nats", "init")
+    assert (again.returncode, again.stdout) == (2, "")
+    assert "is there already" in again.stderr
+    assert {path: path.read_bytes() for path in keys.iterdir()} == before
+    seeds = [path.read_text().strip() for path in before if path.suffix == ".nk"]
+    assert not any(seed in (keys / "nats-server.conf").read_text() for seed in seeds)
+
+
+async def test_hosts_call_workers_answer_and_limits_are_counted(server: NatsServer, keys: Path) -> None:
+    @tool
+    async def large(size: int, context: CallContext) -> str:
+        """Ask, and be large."""
+        return "x" * size if await context.confirm("So large?") else ""
+
+    async def person(confirmation: Any) -> bool:
+        return True
+
+    config = {"plugins": {"nats": {"servers": [server.url], "groups": {"g": {}}, "credentials": str(keys / "host.nk")}}}
+    workers = settings_of(server, keys, "worker")
+    async with (
+        open_host({}, []) as board,
+        open_client(workers.link("worker", role="worker")) as client,
+        trio.open_nursery() as nursery,
+    ):
+        board.add(large)
+        await nursery.start(Worker(board, client, wire.Subjects("pb", "g"), concurrency=9, drain_s=9).run)
+        async with open_host(config, [pegboard_nats.plugin]) as host:
+            with trio.fail_after(30):
+                while "large" not in host.tools:
+                    await host.wait_source_moved()
+            result = await host.session("ada", confirm=person).call("large", {"size": 90_000})
+            assert len(result.text) == 90_000
+        watcher = settings_of(server, keys, "watcher")
+        async with open_client(watcher.link("watcher", role="watcher")) as looking:
+            await looking.wait_connected()
+            assert [one["metadata"]["group"] for one in await find_workers(looking, "STATS")] == ["g"]
+        nursery.cancel_scope.cancel()
+    for role in ("host", "worker"):
+        store = NatsStore(settings_of(server, keys, role))
+        assert await store.claim(f"key-{role}", 60) == 0
+        assert await store.claim(f"key-{role}", 60) > 0
+        await store.aclose()
+
+
+@pytest.mark.parametrize("role", ["worker", "watcher"])
+async def test_who_is_no_host_cannot_call_nor_cancel_nor_hear(server: NatsServer, keys: Path, role: Any) -> None:
+    heard: list[Any] = []
+    async with (
+        open_client(settings_of(server, keys, role).link(role, role=role)) as client,
+        open_client(settings_of(server, keys, "host").link("host", role="host")) as host,
+    ):
+        await client.wait_connected()
+        await host.wait_connected()
+        for subject in ("pb.g.call.add", "pb.g.cancel.all"):
+            with pytest.raises(DeniedError):
+                await client.request(subject, timeout_s=30)
+        client.subscribe("_INBOX.host.>", heard.append)
+        await client.flush()
+        await find_workers(host, "PING")
+        await client.flush()
+    assert heard == []
+
+
+def test_doctor_finds_nothing_wrong_with_it(server: NatsServer, keys: Path) -> None:
+    assert list(check_servers(settings_of(server, keys, "host", "g"))) == []
+    assert list(check_servers(settings_of(server, keys, "worker"))) == []
+
+
+def test_doctor_tells_of_a_server_that_lets_everybody_in(nats_server: NatsServer, keys: Path) -> None:
+    found = list(check_servers(settings_of(nats_server, keys, "host", "g")))
+    assert [one.what for one in found] == ["NATS lets everybody in", "a worker may call"]
+    assert all("pegboard nats init" in one.fix for one in found)
+
+
+def test_doctor_tells_of_a_key_that_is_not_let_in(server: NatsServer, keys: Path, tmp_path: Path) -> None:
+    from pegboard_nats.credentials import KeyPair
+
+    (tmp_path / "host.nk").write_text(KeyPair.generate().seed)
+    (found,) = check_servers(settings_of(server, tmp_path, "host", "g"))
+    assert found.what == "NATS cannot be reached"
+    assert "uthorization" in found.why
+
+
+def test_doctor_looks_at_nothing_where_nothing_is_configured() -> None:
+    assert make_checks(NatsSettings()) == []
