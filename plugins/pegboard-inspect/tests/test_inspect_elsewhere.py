@@ -169,7 +169,7 @@ def test_two_users_see_nothing_of_each_other(let_in: Any, served: Any) -> None:
     ada, bob = come(let_in, served, ADA), come(let_in, served, BOB)
     owner = let_in(served.address())
     for one in (ada, bob, owner):
-        one.show("calls", ".calls")
+        one.show("calls", ".counts .fact")
     for one in (ada, bob):
         one.tool("launch")
         one.field("target").fill(f"secret of {one.page.locator('#who').inner_text()}")

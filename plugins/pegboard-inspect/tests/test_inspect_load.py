@@ -60,7 +60,7 @@ COUNTING = """() => {
 
 
 def test_five_thousand_calls_a_second_do_not_freeze_the_page(look: Any, served: Any) -> None:
-    page = look.show("calls", ".calls")
+    page = look.show("calls", ".counts .fact")
     page.evaluate(COUNTING)
     calling = threading.Thread(target=lambda: served.do(hammer, served.host, 2))
     calling.start()
@@ -111,7 +111,7 @@ FED = """async (thousands) => {
 
 
 def test_the_memory_of_the_page_is_flat_after_a_hundred_thousand_calls(look: Any) -> None:
-    page = look.show("calls", ".calls")
+    page = look.show("calls", ".counts .fact")
     devtools = look.context.new_cdp_session(page)
 
     def used() -> tuple[int, int]:
@@ -129,7 +129,7 @@ def test_the_memory_of_the_page_is_flat_after_a_hundred_thousand_calls(look: Any
 
 
 def test_a_row_that_has_the_focus_keeps_it_when_others_come(look: Any, served: Any) -> None:
-    page = look.show("calls", ".calls")
+    page = look.show("calls", ".counts .fact")
     served.do(served.host.session("first").call, "echo", {"text": "a"})
     page.locator(".call summary").first.focus()
     served.do(served.host.session("second").call, "echo", {"text": "a"})

@@ -341,7 +341,7 @@ def test_a_call_that_takes_too_long_says_so(look: Any) -> None:
 
 
 def test_texts_of_third_parties_are_texts_everywhere(look: Any) -> None:
-    page = look.show("calls", ".calls")
+    page = look.show("calls", ".counts .fact")
     page = look.tool("outer")
     result = look.call()
     assert result["content"][0]["text"] == HOSTILE
@@ -357,7 +357,7 @@ def test_texts_of_third_parties_are_texts_everywhere(look: Any) -> None:
 
 
 def test_a_call_made_by_a_tool_stands_below_it(look: Any) -> None:
-    page = look.show("calls", ".calls")
+    page = look.show("calls", ".counts .fact")
     look.tool("outer")
     look.call()
     page = look.show("calls", ".call summary")
@@ -392,7 +392,7 @@ def test_every_kind_of_result_is_shown_and_nothing_of_it_runs(look: Any) -> None
 
 
 def test_a_call_of_anybody_is_on_the_page(look: Any, served: Any) -> None:
-    page = look.show("calls", ".calls")
+    page = look.show("calls", ".counts .fact")
     page.get_by_role("searchbox", name="Tool").fill("")
     session = served.do_sync(partial(served.host.session, "grace", channel="elsewhere"))
     served.do(session.call, "order", {"items": []})
@@ -402,7 +402,7 @@ def test_a_call_of_anybody_is_on_the_page(look: Any, served: Any) -> None:
 def test_calls_of_other_programs_are_below_their_parents_and_marked(let_in: Any, served: Any) -> None:
     pytest.importorskip("pegboard_audit", reason="pegboard-audit is not installed")
     looking = let_in(served.address())
-    page = looking.show("calls", ".calls")
+    page = looking.show("calls", ".counts .fact")
     page.get_by_text("in this program or in another one of yours").wait_for()
     served.do(served.host.session("ada").call, "nothing", {})
     with open_host_sync(plugins=["audit_db"]) as other:
@@ -541,7 +541,7 @@ def test_axe_finds_nothing_on_any_page(let_in: Any, served: Any, scheme: str) ->
         found.extend((where, one["id"], one["help"]) for one in axe.Axe().run(looking.page).response["violations"])
 
     look("tools")
-    page = looking.show("calls", ".calls")
+    page = looking.show("calls", ".counts .fact")
     look("calls, none")
     looking.tool("order")
     page.get_by_role("button", name="Add to items").click()

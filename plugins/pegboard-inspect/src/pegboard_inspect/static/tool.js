@@ -17,7 +17,7 @@ export async function show(root, { name, query }) {
   if (given !== null) caller.take(given);
   else if (drafts.has(name)) caller.take(drafts.get(name));
   const off = tool.state !== "ready" && tool.state !== "known";
-  fill(root, h("p", {}, h("a", { href: "#/tools" }, "All tools")),
+  fill(root, h("p", {}, h("a", { href: "#/tools" }, "← All tools")),
     h("h1", {}, text(tool.name)),
     tool.title && tool.title !== tool.name && text(tool.title, "p", { class: "title" }),
     off && h("p", { class: "why" }, h("b", {}, tool.state), ": ", text(tool.why ?? "")),
@@ -161,12 +161,14 @@ class Caller {
   }
 }
 
+const capital = (name) => name[0].toUpperCase() + name.slice(1).replaceAll("_", " ");
+
 function rules(tool) {
   const facts = [
     ["Category", tool.category], ["Tags", tool.tags?.join(", ")], ["From", [tool.origin.source, tool.origin.distribution ?? tool.origin.plugin ?? "the program"].filter(Boolean).join(" of ")],
     ["Version", tool.version], ["Runs", { async: "in the loop", inplace: "in place", thread: "in a thread", process: "in a worker process" }[tool.run]], ["Deadline", `${tool.timeout_s} s`],
-    ...Object.entries(tool.limits).filter(([name]) => name !== "timeout_s").map(([name, value]) => [name.replaceAll("_", " "), String(value)]),
-    ["Secrets", tool.secrets.join(", ")], ["Says of itself", Object.entries(tool.annotations ?? {}).filter(([, value]) => value === true).map(([name]) => name).join(", ")], ["Fingerprint", tool.fingerprint],
+    ...Object.entries(tool.limits).filter(([name]) => name !== "timeout_s").map(([name, value]) => [capital(name), value === true ? "yes" : String(value)]),
+    ["Secrets", tool.secrets.join(", ")], ["Says of itself", Object.entries(tool.annotations ?? {}).filter(([, value]) => value === true).map(([name]) => name.replaceAll("_", " ")).join(", ")], ["Fingerprint", tool.fingerprint],
   ].filter(([, value]) => value);
   return h("div", {}, h("dl", {}, facts.map(([name, value]) => [h("dt", {}, name), text(value, "dd")])),
     h("h2", {}, "Guards, in the order they are asked"),

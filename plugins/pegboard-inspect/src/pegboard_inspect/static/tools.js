@@ -98,7 +98,7 @@ export async function show(root, { about }) {
         row.title && row.title !== row.name && text(row.title, "span", { class: "title" }), marks,
         row.summary && text(row.summary, "p", { class: "summary" }),
         row.why && h("p", { class: "why" }, h("b", {}, row.state), ": ", text(row.why))),
-      h("div", { class: "facts" }, text(row.category), text(row.source, "span", { class: "quiet" }), costs?.[row.name] !== undefined && h("span", { class: "cost" }, `${number(costs[row.name])} tokens`)));
+      h("div", { class: "facts" }, h("span", {}, text(row.category), row.category && row.source && " · ", text(row.source, "span", { class: "quiet" })), costs?.[row.name] !== undefined && h("span", { class: "cost" }, `${number(costs[row.name])} tokens`)));
   }
   async function price() {
     costs = await get(`costs?dialect=${encodeURIComponent(kept.dialect)}`);
