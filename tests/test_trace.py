@@ -390,6 +390,39 @@ async def test_a_tool_sees_the_trace_that_came_in_with_its_call_and_no_other(hos
     assert trace.carrier.get() is None
 
 
+class Measuring:
+    """An observer that hears figures."""
+
+    def __init__(self) -> None:
+        self.heard: list[tuple[str, Any]] = []
+
+    def measure(self, name: str, value: float, attributes: Any) -> None:
+        assert value >= 0
+        self.heard.append((name, dict(attributes)))
+
+    def __call__(self, outcome: Any) -> None: ...
+
+
+NO_SESSION = {name for name in INTERFACES if "http, 2026" in name} | {"python", "chat", "gateway"}
+"""Where nothing lasts: over HTTP, 2026-07-28 has requests alone."""
+
+
+@pytest.mark.parametrize("interface", INTERFACES)
+async def test_each_session_of_mcp_is_measured_once_when_it_ends(host_with: Any, interface: str) -> None:
+    host = await host_with()
+    host.add(*TOOLS)
+    measuring = Measuring()
+    stop = host.add_observer(measuring)
+    with trio.fail_after(60):
+        async with INTERFACES[interface](host) as call:
+            await call(None)
+            assert measuring.heard == []
+    stop()
+    version = "2026-07-28" if "2026" in interface else "2025-11-25"
+    told = {"mcp.protocol.version": version, "network.transport": "tcp" if " over " in interface else "pipe"}
+    assert measuring.heard == ([] if interface in NO_SESSION else [("mcp.server.session.duration", told)])
+
+
 @pytest.mark.parametrize("interface", ["python", "mcp over http, 2026-07-28", "mcp over http, handshake", "gateway"])
 async def test_calls_at_once_do_not_see_each_others_trace(host_with: Any, interface: str) -> None:
     host = await host_with()

@@ -310,7 +310,8 @@ hears the outcome.
 
 And it may have `span(name, kind, attributes)`, which hears of the other work of a host (`Host.span`): it gives a
 callable that ends it, called once in the same task with the attributes that are known by then, `error.type` where it
-failed.
+failed. And `measure(name, value, attributes)`, which hears of figures that belong to no call and no span
+(`Host.measure`), as how long a session of MCP lasted.
 
 .. versionadded:: 0.1
 """
@@ -398,6 +399,10 @@ class SourceSlot(Protocol):
 
     def set_state(self, state: SourceState, reason: str | None = None) -> None:
         """Say how the source is doing."""
+        ...
+
+    def measure(self, name: str, value: float, attributes: Mapping[str, Any]) -> None:
+        """Tell observers a figure: `Host.measure`."""
         ...
 
 

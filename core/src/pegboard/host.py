@@ -295,6 +295,19 @@ class Host:
         """
         return self.runtime.span(name, kind, attributes)
 
+    def measure(self, name: str, value: float, attributes: Mapping[str, Any]) -> None:
+        """A figure that belongs to no call and to no span, as observers with a `measure` hear it: how long a session
+        lasted, which begins and ends in tasks of its own. Nothing is done where there is none.
+
+        Args:
+            name: of the metric, by OpenTelemetry's conventions, as `mcp.server.session.duration`.
+            value: in the unit of that metric; durations in seconds.
+            attributes: by which it is counted: few values each, no content, no secret.
+
+        .. versionadded:: 0.1
+        """
+        self.runtime.measure(name, value, attributes)
+
     def resource(self, kind: type[T]) -> T:
         """The resource of that type.
 
@@ -419,6 +432,10 @@ class _Slot:
         """Say how the source is doing; whoever misses a tool of its is told the reason."""
         self._board.set_source_state(self._name, SourceState(state), reason)
         self._host.source_moved(self._name)
+
+    def measure(self, name: str, value: float, attributes: Mapping[str, Any]) -> None:
+        """`Host.measure`."""
+        self._host.measure(name, value, attributes)
 
     def start(self) -> None:
         """Say that the source is starting; one that crashed keeps the reason until it offers something."""

@@ -146,6 +146,10 @@ class Host(Protocol):
         """Work beside calls, as observers hear it."""
         ...
 
+    def measure(self, name: str, value: float, attributes: Mapping[str, Any]) -> None:
+        """A figure that belongs to no call, as observers hear it."""
+        ...
+
     def resource(self, kind: type[T]) -> T:
         """The resource of that type."""
         ...

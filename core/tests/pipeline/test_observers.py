@@ -250,6 +250,31 @@ async def test_an_end_that_raises_loses_its_observer_alone(hosted: Any, make_plu
     assert "an observer of plugin broken failed" in caplog.text
 
 
+# figures that belong to no call --------------------------------
+
+
+async def test_a_figure_is_heard_by_who_measures_and_one_that_raises_loses_itself_alone(
+    observed: Any, make_plugin: Any, caplog: Any
+) -> None:
+    heard: list[Any] = []
+
+    class Measuring:
+        def __init__(self, measure: Any) -> None:
+            self.measure = measure
+
+        def __call__(self, outcome: Any) -> None: ...
+
+    def fail(*_: Any) -> None:
+        raise SystemExit(1)
+
+    observers = [Measuring(fail), Measuring(lambda *given: heard.append(given))]
+    async with observed(plugins=[make_plugin("measures", provide_observers=observers)]) as host:
+        host.measure("mcp.server.session.duration", 1.5, {"network.transport": "pipe"})
+        assert host.runtime.failed_observers == {"measures": 1}
+    assert heard == [("mcp.server.session.duration", 1.5, {"network.transport": "pipe"})]
+    assert "an observer of plugin measures failed" in caplog.text
+
+
 # how long each stage took ----------------------------------------
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import trio
 from opentelemetry.trace import SpanKind
 
 from pegboard import tool, trace
@@ -56,6 +57,8 @@ async def test_a_served_call_is_one_server_span_with_the_call_below(observed: Ca
     assert told == {
         "mcp.method.name": "tools/call", "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "add"
     }  # fmt: skip
+    session = {"mcp.protocol.version": "2025-11-25" if mode == "legacy" else "2026-07-28", "network.transport": "pipe"}
+    assert seen.counted["mcp.server.session.duration"] == [session]  # it ended with the client
     assert {"tool_error"} <= {one.get("error.type") for one in seen.counted["mcp.server.operation.duration"]}
 
 
@@ -100,6 +103,14 @@ async def test_a_call_of_a_server_has_the_attributes_of_the_client_and_no_second
     context = seen.spans["execute_tool add"].context
     assert meta["traceparent"] == f"00-{context.trace_id:032x}-{context.span_id:016x}-01"
     assert seen.counted["mcp.client.operation.duration"]
+    assert "mcp.client.session.duration" not in seen.counted
+    seen.host.restart_source("one")
+    with trio.fail_after(20):
+        while "mcp.client.session.duration" not in seen.counted:
+            await trio.sleep(0.01)
+    (ended,) = seen.counted["mcp.client.session.duration"]
+    assert (ended["network.transport"], ended.get("error.type")) == ("pipe", None)
+    assert ended["mcp.protocol.version"]
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])

@@ -205,14 +205,17 @@ async def test_durations_and_tokens_are_counted_by_few_values(observed: Callable
     assert {one["gen_ai.tool.name"] for one in counted} == {"inner", OTHER}
     with seen.host.span("chat m", "client", {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m"}) as ended:
         ended |= {"gen_ai.usage.input_tokens": 5, "gen_ai.usage.output_tokens": 7}
-    with seen.host.span("GET", "client", {"http.request.method": "GET"}):
-        pass
     for kind in ("server", "client"):
+        with seen.host.span("GET", kind, {"http.request.method": "GET"}):
+            pass
+        seen.host.measure(f"mcp.{kind}.session.duration", 1.5, {"network.transport": "pipe", "mcp.session.id": "x"})
+        seen.host.measure(f"somebody.{kind}.else", 1.5, {})
         with seen.host.span("tools/list", kind, {"mcp.method.name": "tools/list"}):
             pass
     with seen.host.span("invoke_agent a", "internal", {"gen_ai.operation.name": "invoke_agent"}):
         pass
     assert set(seen.counted) == set(_INSTRUMENTS)
+    assert seen.counted["mcp.server.session.duration"] == [{"network.transport": "pipe"}]
     assert {one["gen_ai.token.type"] for one in seen.counted["gen_ai.client.token.usage"]} == {"input", "output"}
 
 

@@ -111,6 +111,8 @@ class Runtime(Shown):
     """Whether one of them hears every outcome, since it has no `begin` that could say otherwise."""
     spans: tuple[tuple[str, Callable[..., Any]], ...] = attrs.field(default=(), init=False)
     """Those of them that hear of other work: the plugin of each, and its `span`."""
+    measures: tuple[tuple[str, Callable[..., Any]], ...] = attrs.field(default=(), init=False)
+    """Those of them that hear figures: the plugin of each, and its `measure`."""
     source_timeouts: dict[str, float] = attrs.field(factory=dict)
     threads: Threads = attrs.field(factory=Threads)
     workers: Callable[[], Awaitable[Any]] = _no_workers
@@ -142,8 +144,20 @@ class Runtime(Shown):
         begins = ((place, getattr(observer, "begin", None)) for place, (_, observer) in enumerate(self.observers))
         self.begins = tuple((place, begin) for place, begin in begins if begin is not None)
         self.hears_all = len(self.begins) < len(self.observers)
-        spans = ((plugin, getattr(observer, "span", None)) for plugin, observer in self.observers)
-        self.spans = tuple((plugin, span) for plugin, span in spans if span is not None)
+        self.spans, self.measures = self._having("span"), self._having("measure")
+
+    def _having(self, method: str) -> tuple[tuple[str, Callable[..., Any]], ...]:
+        """The plugin and the method of each observer that has it."""
+        found = ((plugin, getattr(observer, method, None)) for plugin, observer in self.observers)
+        return tuple((plugin, one) for plugin, one in found if one is not None)
+
+    def measure(self, name: str, value: float, attributes: Mapping[str, Any]) -> None:
+        """`Host.measure`."""
+        for plugin, measure in self.measures:
+            try:
+                measure(name, value, attributes)
+            except BaseException as problem:  # noqa: BLE001 - logged; what is not the observer's is passed on
+                self._note_failed(plugin, problem)
 
     def span(
         self, name: str, kind: SpanKind, attributes: Mapping[str, Any]

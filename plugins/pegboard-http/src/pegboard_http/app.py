@@ -25,6 +25,7 @@ from pegboard.dialects import listed
 from pegboard.schema.envelope import TooLong
 from pegboard.schema.jsontext import JsonTextError, loads
 from pegboard_http.document import document_of
+from pegboard_http.spans import observed
 from pegboard_http.statuses import REASONS, REFUSED_BY_THE_TOOL, STATUS_OF
 from pegboard_serving import Caller, HostCheck, Tokens, bearer_of
 from pegboard_serving.bodies import Bodies, BodyError
@@ -105,6 +106,13 @@ class Gateway:
             if scope["type"] != "http":  # the lifespan is Starlette's; it closes WebSockets, of which there are none
                 await app(scope, receive, send)
                 return
+            with trace.following(trace.of_headers(scope["headers"])):
+                if self._host.runtime.spans:
+                    await observed(self._host, let_in, scope, receive, send)
+                else:
+                    await let_in(scope, receive, send)
+
+        async def let_in(scope: Scope, receive: Receive, send: Send) -> None:
             if status := self.check.judge(scope["headers"]):
                 await _said(status, "this Host or Origin is not served here")(scope, receive, send)
                 return
@@ -113,8 +121,7 @@ class Gateway:
                 await _said(401, "a bearer token is needed", {"www-authenticate": "Bearer"})(scope, receive, send)
                 return
             scope["caller"] = caller
-            with trace.following(trace.of_headers(scope["headers"])):
-                await app(scope, receive, send)
+            await app(scope, receive, send)
 
         return held
 

@@ -5,6 +5,7 @@
     METHOD TARGET          CLIENT     a request to an MCP server; of `tools/call` the call's own span is told of it
     chat MODEL             CLIENT     a request to a model's provider
     GET, POST, ...         CLIENT     a request of a manifest's HTTP tool
+    METHOD ROUTE           SERVER     a request that the gateway answers
     invoke_agent NAME      INTERNAL   a question, with all its rounds
 
 A span is current while its work runs, for OpenTelemetry and in `pegboard.trace.carrier`: so spans that a tool opens lie
@@ -63,12 +64,15 @@ _INSTRUMENTS: dict[str, tuple[str, tuple[float, ...]]] = {
     "gen_ai.client.operation.duration": ("s", _SECONDS),
     "gen_ai.client.token.usage": ("{token}", _TOKENS),
     "http.client.request.duration": ("s", _HTTP_SECONDS),
+    "http.server.request.duration": ("s", _HTTP_SECONDS),
     "mcp.client.operation.duration": ("s", _MCP_SECONDS),
+    "mcp.client.session.duration": ("s", _MCP_SECONDS),
     "mcp.server.operation.duration": ("s", _MCP_SECONDS),
+    "mcp.server.session.duration": ("s", _MCP_SECONDS),
 }
 _COUNTED = (
     "gen_ai.operation.name", "gen_ai.provider.name", "gen_ai.request.model", "gen_ai.agent.name", "gen_ai.tool.name",
-    "http.request.method", "http.response.status_code", "server.address", "server.port",
+    "http.request.method", "http.response.status_code", "http.route", "server.address", "server.port", "url.scheme",
     "mcp.method.name", "mcp.protocol.version", "network.transport", "rpc.response.status_code", "error.type",
 )  # fmt: skip
 """Attributes by which is counted: few values each."""
@@ -246,6 +250,11 @@ class Recorder:
 
         return end
 
+    def measure(self, name: str, value: float, attributes: Mapping[str, Any]) -> None:
+        """Count a figure that belongs to no span; one of another name is left to others."""
+        if name in self._histograms:
+            self._histograms[name].record(value, {key: attributes[key] for key in _COUNTED if key in attributes})
+
     def _added_to(self, call: Span, kind: str, attributes: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], None]:
         """The call has a span already, and the conventions want no second one: its attributes are added to it."""
         call.set_attributes(dict(attributes))
@@ -268,7 +277,7 @@ class Recorder:
                         counted[key] = OTHER
             self._histograms[f"mcp.{kind}.operation.duration"].record(seconds, counted)
         elif "http.request.method" in told:
-            self._histograms["http.client.request.duration"].record(seconds, counted)
+            self._histograms[f"http.{kind}.request.duration"].record(seconds, counted)
         elif told.get("gen_ai.operation.name") == "invoke_agent":
             self._histograms["gen_ai.invoke_agent.duration"].record(seconds, counted)
         else:

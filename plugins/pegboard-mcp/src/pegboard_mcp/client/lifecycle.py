@@ -14,10 +14,12 @@ Nothing of the `mcp` SDK is imported before the first server is started.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import math
 import random
 import sys
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from pegboard import PluginError, SourceState
@@ -27,7 +29,7 @@ from pegboard_mcp.client.lists import HEALTHY_S
 from pegboard_mcp.sdk import REACHING, problem_of, problem_with
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from pegboard import SourceSlot
     from pegboard_mcp.client.catalogue import Catalogue
@@ -232,14 +234,17 @@ class Lifecycle:
                 self.is_coming = False
                 slot.set_state(SourceState.READY)
                 self._end_attempt()
-                async with trio.open_nursery() as nursery:
-                    nursery.start_soon(self._lists.follow, connection)
-                    if connection.modern:
-                        nursery.start_soon(self._lists.listen, connection)
-                    await connection.wait_end()
-                    nursery.cancel_scope.cancel()
-                self._withdraw()
-                return await self._explained(connection)
+                with self._measured(slot, connection) as told:
+                    async with trio.open_nursery() as nursery:
+                        nursery.start_soon(self._lists.follow, connection)
+                        if connection.modern:
+                            nursery.start_soon(self._lists.listen, connection)
+                        await connection.wait_end()
+                        nursery.cancel_scope.cancel()
+                    self._withdraw()
+                    error = await self._explained(connection)
+                    told["error.type"] = error.kind
+                return error
         except LinkError as error:
             return error
         except RpcError as problem:
@@ -252,6 +257,19 @@ class Lifecycle:
             return LinkError("lost", f"its connection broke: {reason_of(problem)}", "Look into the log of the host.")
         finally:
             self._withdraw()
+
+    @contextlib.contextmanager
+    def _measured(self, slot: SourceSlot, connection: Connection) -> Iterator[dict[str, Any]]:
+        """Tell observers how long the session lasted; what is put into the dict is told of it."""
+        began = perf_counter()
+        told = {
+            "mcp.protocol.version": connection.version,
+            "network.transport": "pipe" if self._definition.transport == "stdio" else "tcp",
+        }
+        try:
+            yield told
+        finally:
+            slot.measure("mcp.client.session.duration", perf_counter() - began, told)
 
     async def _explained(self, connection: Connection) -> LinkError:
         import trio

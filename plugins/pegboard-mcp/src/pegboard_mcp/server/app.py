@@ -109,6 +109,7 @@ async def _serving(server: BoardServer) -> AsyncIterator[Serving]:
                 yield serving
         finally:
             server.servings.discard(serving)
+            serving.sessions.end()
             if serving.tasks is not None:
                 await serving.tasks.aclose()
             nursery.cancel_scope.cancel()
@@ -203,6 +204,11 @@ class BoardServer(Server[Any]):
         return super().create_initialization_options(
             NotificationOptions(prompts_changed=True, resources_changed=True, tools_changed=True)
         )
+
+    def end_session(self, key: str) -> None:
+        """A session over HTTP is over, by its id."""
+        for serving in tuple(self.servings):
+            serving.sessions.ended(key)
 
     def end_listening(self) -> None:
         """End the streams that wait for news; each is answered."""

@@ -12,12 +12,14 @@ from __future__ import annotations
 import json
 import weakref
 from collections import OrderedDict
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from pegboard import ErrorCode, ToolError
 from pegboard.text import visible, visible_json
+from pegboard_mcp.server._sdk import MCP_SESSION_ID_HEADER
 from pegboard_mcp.server.elicitation import CREATE, ELICIT, Exchange, current
 
 if TYPE_CHECKING:
@@ -33,6 +35,8 @@ MAX_CALLERS = 1_000
 """Sessions of callers without a connection that are kept; the one that was not used for longest goes first."""
 MAX_SUBSCRIBED = 1_000
 """Resources that one connection may be told about."""
+PIPE = ""
+"""The key of the session of a pipe or a socket, which has one; over HTTP the key is the id of the session."""
 SLOT = "pegboard"
 """Where a connection's `Connected` is attached to the parameters of its handshake."""
 REMEMBER = {
@@ -160,6 +164,11 @@ def _message_of(asked: Confirmation) -> str:
     return f"{head}\n{below}" if below else head
 
 
+def _is_http(request: Any) -> bool:
+    scope = getattr(request, "scope", None)
+    return scope is not None and scope["type"] == "http"
+
+
 class Sessions:
     """The sessions of one server."""
 
@@ -168,21 +177,46 @@ class Sessions:
         self._identify = identify
         self._by_caller: OrderedDict[Caller, Connected] = OrderedDict()
         self._by_connection: weakref.WeakValueDictionary[int, Connected] = weakref.WeakValueDictionary()
+        self._lasting: dict[str, tuple[float, dict[str, Any]]] = {}
 
     def of(self, ctx: ServerRequestContext[Any, Any]) -> Connected:
         """What a request belongs to."""
         params = ctx.session.client_params
         if params is None or ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
+            if PIPE not in self._lasting and not _is_http(ctx.request):
+                self._began(ctx)
             return self._of_caller(ctx.request)
         found = self._by_connection.get(id(params))
         if found is None:
             found = Connected(self, self._identify(ctx.request), ctx.session)
+            self._began(ctx)
             params.__dict__[SLOT] = self._by_connection[id(params)] = found
         return found
 
     def connections(self) -> list[Connected]:
         """Those of the handshake era, which hear of changes outside of any request."""
         return list(self._by_connection.values())
+
+    def _began(self, ctx: ServerRequestContext[Any, Any]) -> None:
+        """A session begins: that of a pipe or a socket, or over HTTP one that has an id. Without there is none."""
+        request: Any = ctx.request
+        key = PIPE
+        if _is_http(request):
+            key = request.headers.get(MCP_SESSION_ID_HEADER) or request.query_params.get("session_id", PIPE)
+            if key == PIPE:
+                return
+        told = {"mcp.protocol.version": ctx.protocol_version, "network.transport": "pipe" if request is None else "tcp"}
+        self._lasting[key] = (perf_counter(), told)
+
+    def ended(self, key: str) -> None:
+        """A session is over; observers hear how long it lasted."""
+        if (lasting := self._lasting.pop(key, None)) is not None:
+            self.host.measure("mcp.server.session.duration", perf_counter() - lasting[0], lasting[1])
+
+    def end(self) -> None:
+        """All of them are over."""
+        for key in tuple(self._lasting):
+            self.ended(key)
 
     def _of_caller(self, request: Any) -> Connected:
         caller = self._identify(request)

@@ -16,7 +16,7 @@ from pegboard_serving.bodies import Bodies
 from pegboard_serving.sharing import Place, Places, owner_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
     from mcp.server.lowlevel import Server
     from starlette.types import Message, Receive, Scope, Send
@@ -52,7 +52,9 @@ class Streamable:
         settings: McpSettings,
         places: Places,
         instances: Instances | None,
+        on_end: Callable[[str], object] | None,
     ) -> None:
+        self._on_end = on_end
         self._instances = instances
         self._manager = manager
         self._fast_path = fast_path
@@ -83,13 +85,15 @@ class Streamable:
             fast_path = make_fast_path(server, flights, settings)
             opened = await stack.enter_async_context(fast_path) if fast_path is not None else None
             await stack.enter_async_context(manager.run())
-            yield cls(manager, opened, flights, settings, places, instances)
+            yield cls(manager, opened, flights, settings, places, instances, getattr(server, "end_session", None))
 
     def session_count(self) -> int:
         """How many sessions of the handshake era are open."""
         return len(self._sessions)
 
     def _forget(self, session_id: str) -> None:
+        if self._on_end is not None:
+            self._on_end(session_id)
         session = self._sessions.pop(session_id, None)
         if session is not None:
             self._places.give_back(session.place)
