@@ -216,7 +216,23 @@ NONSENSE: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(
         ("timeout", "install_timeout", "request_timeout", "sse_read_timeout", "max_message_bytes"), NO_NUMBER
     ),
-    **dict.fromkeys(("oauth", "terminate_on_close", "load_tools", "load_prompts", "required", "trusted"), NO_BOOLEAN),
+    **dict.fromkeys(
+        (
+            "oauth",
+            "terminate_on_close",
+            "load_tools",
+            "load_prompts",
+            "required",
+            "trusted",
+            "may_sample",
+            "may_elicit",
+        ),
+        NO_BOOLEAN,
+    ),
+    **dict.fromkeys(
+        ("calls_per_minute", "max_result_bytes", "asks_per_hour", "sampling_tokens_per_day"),
+        ("7", True, [], {}, 1.5, float("nan"), 0, -1, 10**10),
+    ),
     "config": (7, True, "a", [], [{}], {"a": float("nan")}),
 }
 

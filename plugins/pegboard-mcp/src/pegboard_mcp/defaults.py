@@ -15,12 +15,19 @@ MAX_MESSAGE_BYTES = JSON_BYTES
 """The longest message that a server may send; a longer one ends the connection."""
 SDK_RELEASE = "2.3"
 """The minor release of the MCP SDK that this package is made for; `mcp~=2.3.0` in its requirements says the same."""
+MAX_COUNT = 10**9
 
 
 def check_seconds(_: Any, field: Any, value: float) -> None:
     """A validator of attrs."""
     if not 0 < value <= MAX_S:
         raise ValueError(f"a number of seconds above zero, at most {MAX_S:.0f}")
+
+
+def check_count(_: Any, field: Any, value: int | None) -> None:
+    """A validator of attrs."""
+    if value is not None and not 1 <= value <= MAX_COUNT:
+        raise ValueError(f"a whole number from 1 to {MAX_COUNT}")
 
 
 def check_message_bytes(_: Any, field: Any, value: int) -> None:

@@ -22,10 +22,12 @@ from pegboard.limits import LEAST_BODY_BYTES, MOST_BODY_BYTES
 from pegboard_mcp.defaults import (
     CONNECT_S,
     INSTALL_S,
+    MAX_COUNT,
     MAX_MESSAGE_BYTES,
     MAX_S,
     REQUEST_S,
     SSE_READ_S,
+    check_count,
     check_message_bytes,
     check_seconds,
 )
@@ -38,9 +40,10 @@ TEXT, TEXTS, TEXTS_BY_NAME = "a text", "a list of texts", "a table of texts"
 YES_OR_NO = "true or false, without quotes"
 SECONDS = f"seconds above 0, at most {MAX_S:.0f}"
 BYTES = f"a whole number, {LEAST_BODY_BYTES} to {MOST_BODY_BYTES}"
+COUNT = f"a whole number, 1 to {MAX_COUNT}"
 STDIO, WEB, STREAMS, HTTP = ("stdio",), ("http", "sse", "websocket"), ("http", "sse"), ("http",)
 VALUES: Literal["values"] = "values"
-_VALIDATORS = {SECONDS: check_seconds, BYTES: check_message_bytes}
+_VALIDATORS = {SECONDS: check_seconds, BYTES: check_message_bytes, COUNT: check_count}
 
 
 def key(
@@ -98,6 +101,13 @@ class _Server:
         "clean", "take out what hides in the texts of its results; raw: they are data, and stay as they are", '"raw"',
         "clean or raw")
     trusted: bool = key(False, "what it answers may go into other tools without a question", widens=True)
+    calls_per_minute: int | None = key(None, "more are refused, all callers together", "60", COUNT)
+    max_result_bytes: int | None = key(None, "a larger result is cut, in bytes", "20000", COUNT)
+    asks_per_hour: int | None = key(None, "how often it may ask a person; more is refused", "10", COUNT)
+    sampling_tokens_per_day: int | None = key(
+        None, "how much it may have your model write; more is refused", "10000", COUNT)
+    may_sample: bool = key(True, "it may ask your model, with your consent")
+    may_elicit: bool = key(True, "it may ask you to fill in a form, or to open a page")
     config: Mapping[str, Any] | None = key(None, "reaches it in the initialization", "{ depth = 3 }", "a table")
     roots: tuple[str, ...] = key((), "folders that it is told to work in", '["."]', TEXTS)
     description: str = key("", "what it is for, for people", '"what it is for"')

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pegboard import CallContext, ErrorCode, Retry, ToolError, ToolResult
 from pegboard.text import clean
 from pegboard_mcp.client._errors import LinkError, Lost, RpcError
+from pegboard_mcp.client.budgets import MINUTE_S, Budget
 from pegboard_mcp.client.lifecycle import NO_RETRY
 from pegboard_mcp.spans import told_of
 
@@ -53,6 +54,7 @@ class Calls:
         self._catalogue = catalogue
         self._lists = lists
         self._elicitation = elicitation
+        self._budget = Budget(definition.calls_per_minute, MINUTE_S)
         self._mask: Callable[[str], str] | None = definition.mask if definition.secrets else None
 
     # -- what is offered
@@ -154,6 +156,8 @@ class Calls:
         Raises:
             ToolError: it failed; the code says whether it may have run.
         """
+        if (wait_s := self._budget.take()) > 0:
+            raise self._over_budget(what, wait_s)
         unsent, lost, relisted = 0, None, False
         on_progress = self._elicitation.progress_of(asker) if isinstance(asker, CallContext) else None
         while True:
@@ -219,6 +223,18 @@ class Calls:
         return ready
 
     # -- what went wrong
+
+    def _over_budget(self, what: str, wait_s: float) -> ToolError:
+        return ToolError(
+            ErrorCode.RATE_LIMITED,
+            f"{what!r} was not run: the MCP server {self.name!r} may be called {self._budget.most} times a minute "
+            f"(calls_per_minute); again in {wait_s:.0f} s",
+            reason="budget",
+            server=self.name,
+            retry_after_s=round(wait_s, 1),
+            executed=False,
+            retry=Retry.SAME.value,
+        )
 
     def _silent_error(self, what: str, waited_s: float, *, repeatable: bool) -> ToolError:
         """TIMEOUT that names the server, a moment before the host's own, which knows nothing of servers."""

@@ -14,7 +14,7 @@ import logging
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pegboard import Annotations, CallContext, ErrorCode, Origin, PegboardError, Tool, ToolError
+from pegboard import Annotations, CallContext, ErrorCode, Limits, Origin, PegboardError, Tool, ToolError
 from pegboard.errors import reason_of
 from pegboard_mcp.client import cache
 from pegboard_mcp.client.names import DIGITS, MAX_NAME, board_names, plain_name, qualified_name
@@ -315,6 +315,7 @@ class Catalogue:
             version=identity_of(server.get("name"), server.get("version")),
             run="async",
             results=self.definition.results,
+            limits=Limits(max_result_bytes=self.definition.max_result_bytes),
             **{"tags": {"mcp", self.name}, **more},
         )
 

@@ -20,12 +20,13 @@ import math
 import re
 from collections.abc import Mapping
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import unquote, urlsplit
 
 from pegboard import CallContext, Origin, Tool, ToolError
 from pegboard.text import clean as sanitised
 from pegboard_mcp.client._plain import json_text, plain_surrogates, plain_text
+from pegboard_mcp.client.budgets import DAY_S, HOUR_S, Budget
 from pegboard_mcp.client.forms import FormError, filled_in, form_of, secret_fields
 from pegboard_mcp.client.names import plain_name
 from pegboard_mcp.client.transports._lines import LOGGED_BYTES, LOGGED_LINES, LogBudget
@@ -108,6 +109,9 @@ class Elicitation:
     def __init__(self, definition: ServerDefinition, *, approval_s: float | None = None) -> None:
         self.definition = definition
         self.approval_s = approval_s
+        self.questions = Budget(definition.asks_per_hour, HOUR_S)
+        self.tokens = Budget(definition.sampling_tokens_per_day, DAY_S)
+        self.over: set[str] = set()  # budgets of which the person was told that they were used up
         self._calls: dict[Call, None] = {}  # in the order they began
         self._given_up: dict[str, float] = {}  # sessions of calls that were cancelled, until when they count
         self._log = logging.getLogger(f"pegboard.mcp.server.{definition.name}")
@@ -171,10 +175,11 @@ class Elicitation:
     # What the SDK's `ClientSession` takes.
 
     def callbacks(self) -> dict[str, Any]:
-        """All of it, by the names of its arguments."""
+        """All of it, by the names of its arguments; what the server may not ask it is not told of."""
+        definition = self.definition
         return {
-            "sampling_callback": self.sampling_callback,
-            "elicitation_callback": self.elicitation_callback,
+            **({"sampling_callback": self.sampling_callback} if definition.may_sample else {}),
+            **({"elicitation_callback": self.elicitation_callback} if definition.may_elicit else {}),
             "list_roots_callback": self.list_roots_callback,
             "logging_callback": self.logging_callback,
             "message_handler": self.message_handler,
@@ -333,6 +338,7 @@ class Call:
             return self._elicitation.roots()
         if method not in ("sampling/createMessage", "elicitation/create"):
             raise RefusedError(METHOD_NOT_FOUND, f"there is no {plain_text(method, 60)} here")
+        self._require_allowed(method)
         self._asked += 1
         if self._asked == MAX_ELICITATIONS + 1:
             self._elicitation.tell_refused(method, f"one call may ask {MAX_ELICITATIONS} times")
@@ -344,6 +350,16 @@ class Call:
             if refused.code == INVALID_PARAMS:  # nobody was asked, and the person should know that something wanted to
                 self._elicitation.tell_refused(method, refused.message)
             raise
+
+    def _require_allowed(self, method: str) -> None:
+        definition = self._elicitation.definition
+        may, key = (
+            (definition.may_sample, "may_sample")
+            if method == "sampling/createMessage"
+            else (definition.may_elicit, "may_elicit")
+        )
+        if not may:
+            raise RefusedError(METHOD_NOT_FOUND, f"declined: this host does not let you ask that ({key} = false)")
 
     async def _asked_of_person(self, method: str, params: Any) -> dict[str, Any]:
         import trio
@@ -370,7 +386,18 @@ class Call:
         if sampler is None:
             raise RefusedError(METHOD_NOT_FOUND, "declined: there is no model behind this session")
         request = self._request_of(params)
-        if not await self._consents(request):
+        tokens, taken = self._elicitation.tokens, request["maxTokens"]
+        # What it may write counts: no answer says what it took. It is taken before anybody is asked, since others ask
+        # meanwhile.
+        if tokens.take(taken) > 0:
+            self._refuse_over("sampling/createMessage", f"{tokens.most:,} tokens a day", "sampling_tokens_per_day")
+        try:
+            is_agreed = await self._consents(request)
+        except BaseException:
+            tokens.give_back(taken)
+            raise
+        if not is_agreed:
+            tokens.give_back(taken)
             raise RefusedError(REJECTED, "User rejected sampling request")
         try:
             answer: Any = await sampler(request)
@@ -382,6 +409,13 @@ class Call:
         if not isinstance(answer, Mapping) or not isinstance(answer.get("content"), (Mapping, list)):
             raise RefusedError(INTERNAL_ERROR, "the model gave no answer")
         return {"role": "assistant", "model": "unknown", **answer}
+
+    def _refuse_over(self, method: str, budget: str, key: str) -> NoReturn:
+        why = f"declined: the budget of {budget} is used up ({key})"
+        if key not in self._elicitation.over:  # once: what is over a budget comes often
+            self._elicitation.over.add(key)
+            self._elicitation.tell_refused(method, why)
+        raise RefusedError(REJECTED, why)
 
     def _request_of(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """The parameters as they go to the model: bounded, with texts that hide nothing."""
@@ -470,6 +504,9 @@ class Call:
 
     async def _ask_person(self, question: str, **wanted: Any) -> Mapping[str, Any] | bool | None:
         """Ask the person behind the session; the deadlines of a tool's call stand still meanwhile."""
+        questions = self._elicitation.questions
+        if self.session.can_ask and questions.take() > 0:
+            self._refuse_over("elicitation/create", f"{questions.most:,} questions an hour", "asks_per_hour")
         if self.context is not None:
             return await self.context.elicit(question, **wanted)
         return await self.session.elicit(self._asking, question, **wanted)
