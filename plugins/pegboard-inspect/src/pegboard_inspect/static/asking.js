@@ -3,6 +3,7 @@
 import { post } from "./api.js";
 import { dialog, h, say, text, tree } from "./dom.js";
 import { Form } from "./form.js";
+import { linkTo } from "./markdown.js";
 
 /** Hears what a call says, and asks what it asks until `signal` is aborted. */
 export function asking(signal) {
@@ -28,7 +29,7 @@ async function ask(one, answer, opened) {
     return [
       text(one.question, "p", { class: "question" }),
       h("p", { class: "quiet" }, text(one.tool), " of ", text(one.origin)),
-      one.url && h("p", {}, /^https?:\/\//i.test(one.url) ? h("a", { href: one.url, target: "_blank", rel: "noopener noreferrer nofollow" }, text(one.url)) : text(one.url, "code")),
+      one.url && h("p", {}, linkTo(one.url)),
       Object.keys(one.arguments ?? {}).length ? h("div", { class: "asked" }, tree(one.arguments, { open: 3 })) : null,
       form?.element,
       h("div", { class: "actions" },

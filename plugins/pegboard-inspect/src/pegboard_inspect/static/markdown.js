@@ -200,27 +200,35 @@ function code(words, info) {
 
 // -- inside of a block
 
-/** Where a link may lead: an address of the web; null: nowhere. */
+/** Where a link may lead: an address of the web; null: nowhere. One with a user's name in it reads as if it led there. */
 function webAddress(target) {
   if (!/^https?:\/\//i.test(target)) return null;
   try {
-    return new URL(target).href;
+    const url = new URL(target);
+    return url.username || url.password ? null : url;
   } catch {
     return null;
   }
 }
 
+/** Whether a text says where the link leads: letters of other scripts may look like those of the host. */
+const says = (words, target, url) => words === url.href || (words === target && target.toLowerCase().startsWith(`${url.protocol}//${url.host}`));
+
+/** An address as a link, if it is one of the web. */
+export const linkTo = (uri) => link([String(uri)], String(uri));
+
 const shortened = (target) => (target.length > MAX_TARGET ? `${target.slice(0, MAX_TARGET)}…` : target);
 
 /** A link with its target; one that leads nowhere is what it says, and its target as text. */
 function link(inside, target, title, kind = null) {
-  const address = webAddress(target);
+  const url = webAddress(target);
+  const address = url?.href;
   const words = inside.map((one) => (typeof one === "string" ? one : one.textContent)).join("");
   const nodes = inside.flatMap((one) => (typeof one === "string" ? plain(one) : one.matches("a, .link-with-target") || one.querySelector("a") ? plain(one.textContent) : [one])); // no link inside of a link
   const about = title ? plain(` ${title}`) : [];
   const label = [kind && h("span", { class: "quiet" }, kind), nodes.length && words.trim() ? nodes : plain(shortened(address ?? target))];
   const made = address ? h("a", { href: address, target: "_blank", rel: "noopener noreferrer nofollow", dir: "auto" }, label) : h("span", { dir: "auto" }, label);
-  const isSaid = [target, address, address?.replace(/\/$/, "")].includes(words) || !words.trim();
+  const isSaid = !words.trim() || (url ? says(words, target, url) : words === target);
   if (isSaid && address && !about.length) return made;
   return h("span", { class: "link-with-target" }, made, isSaid ? null : h("span", { class: "target", dir: "ltr" }, " (", plain(shortened(address ?? target)), ")"), about.length ? h("span", { class: "quiet" }, about) : null);
 }

@@ -1,7 +1,7 @@
 // A result as a person reads it: each kind of content in its way, data as a tree, an error with what to do.
 
 import { h, tabs, text, tree } from "./dom.js";
-import { markdown } from "./markdown.js";
+import { linkTo, markdown } from "./markdown.js";
 
 const PICTURES = /^image\/(png|jpeg|gif|webp|avif|bmp|svg\+xml)$/;
 const SOUNDS = /^audio\/[a-z0-9.+-]+$/;
@@ -31,11 +31,6 @@ function long(value) {
   if (value.length <= shown) return box;
   const more = h("button", { type: "button", onclick: () => { box.append(value.slice(shown, shown + MAX_TEXT)); shown += MAX_TEXT; more.hidden = shown >= value.length; } }, `Show more of ${value.length.toLocaleString("en")} characters`);
   return h("div", {}, box, more);
-}
-
-function linkTo(uri) {
-  const isWeb = /^https?:\/\//i.test(uri);
-  return isWeb ? h("a", { href: uri, target: "_blank", rel: "noopener noreferrer nofollow" }, text(uri)) : text(uri, "code");
 }
 
 const isMarkdown = (kind) => /^text\/(x-)?markdown(;|$)/i.test(kind ?? "");
