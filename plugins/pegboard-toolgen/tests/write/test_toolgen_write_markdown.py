@@ -177,6 +177,11 @@ def test_harmless_signs_stay_as_they_are(text: str) -> None:
     assert inline(text) == text
 
 
+@pytest.mark.parametrize("end", [".", ")", "?).", ""])
+def test_a_sentence_ends_behind_its_address(end: str) -> None:
+    assert inline(f"See https://x.example/options.html{end}") == f"See `https://x.example/options.html`{end}"
+
+
 def test_a_long_text_is_cut() -> None:
     assert inline("word " * 1000, 20) == "word word word wo..."
 

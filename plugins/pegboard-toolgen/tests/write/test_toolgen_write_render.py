@@ -20,6 +20,7 @@ from pegboard_manifest.document import load
 from pegboard_manifest.projection import ProjectionError
 from pegboard_toolgen.parts import FULL
 from pegboard_toolgen.write import render
+from pegboard_toolgen.write.view import view_of
 
 PLAIN = ("-p", "no:cacheprovider", "--disable-plugin-autoload")
 """Options with which pytest is itself alone, whatever is installed beside it."""
@@ -418,3 +419,31 @@ def test_what_a_manifest_may_leave_out_is_left_out(shop: dict[str, Any]) -> None
     for key in ("servers", "programs", "modules"):
         del bare[key]
     assert json.loads(render(bare)["adapters/openapi.json"])["paths"].keys() == {"/openapi.json", "/tools"}
+
+
+def test_a_group_that_holds_most_tools_is_told_apart_again() -> None:
+    from types import SimpleNamespace
+
+    from pegboard_toolgen.write._groups import groups_of
+
+    paths = ["/feeds/a", *(f"/api/v1/{name}/{{id}}" for name in ("cats", "cats/all", "dogs", "dogs/all", "birds"))]
+    tools: Any = [SimpleNamespace(entry={"id": f"http:GET {path}"}) for path in paths]
+
+    found = groups_of(tools)
+
+    assert {name: len(members) for name, members in found.items()} == {
+        "/api/v1/birds": 1, "/api/v1/cats": 2, "/api/v1/dogs": 2, "/feeds": 1,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("said", "lead"),
+    [
+        ("Sells beans.\n\n## More\n\nMuch more.", "Sells beans."),
+        (f"Sells beans. {'Fresh beans every day. ' * 40}", f"Sells beans. {'Fresh beans every day. ' * 16}".strip()),
+        ("bean " * 200, f"{'bean ' * 79}bean…"),
+    ],
+)
+def test_pages_say_of_a_project_what_its_description_begins_with(said: str, lead: str, shop: dict[str, Any]) -> None:
+    shop["project"]["description"] = said
+    assert view_of(shop).description == lead

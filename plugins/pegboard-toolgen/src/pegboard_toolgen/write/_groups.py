@@ -13,13 +13,17 @@ if TYPE_CHECKING:
 def groups_of(tools: Sequence[ToolView]) -> dict[str, list[ToolView]]:
     """Tools by the name of their group, both in order.
 
-    What all ids of a kind begin with tells nothing apart, so it is the part behind that which counts.
+    What all ids of a kind begin with tells nothing apart, so it is the part behind that which counts; in a group that
+    holds most of the tools (`/api` beside `/feeds`), it is again.
     """
     above = [_above(str(tool.entry["id"])) for tool in tools]
     common = {kind: _shared([parts for other, parts in above if other == kind]) for kind in {kind for kind, _ in above}}
     found: dict[str, list[ToolView]] = {}
     for (kind, parts), tool in zip(above, tools, strict=True):
         found.setdefault(_SEPARATORS.get(kind, " ").join(parts[: common[kind] + 1]), []).append(tool)
+    largest = max(found, key=lambda name: len(found[name]), default="")
+    if len(found) > 1 and len(tools) // 2 < len(found[largest]) > 1:
+        found |= groups_of(found.pop(largest))
     return dict(sorted(found.items()))
 
 

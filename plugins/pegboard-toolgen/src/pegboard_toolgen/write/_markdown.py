@@ -24,6 +24,7 @@ MAX_JSON_LINE = 110
 _LINKED = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s:]|//|www\.|[^\s]@[^\s]", re.IGNORECASE)
 _SPECIAL = re.compile(r"[\\`*\[\]<|~]|&(?=#?\w{1,40};)|\$(?=\S)|(?<!\S)#|(?<![^\W_])_|_(?![^\W_])")
 _AS_ENTITY = {"<": "&lt;", "&": "&amp;", "|": "&#124;"}
+_AFTER_LINK = re.compile(r"[.,;:!?\"')\]]*\Z")
 _BLOCK_START = re.compile(r"(?:[-+=:>]|\d{1,9}(?=[.)](?:\s|$)))")
 
 
@@ -42,7 +43,8 @@ def inline(text: object, limit: int = MAX_LINE) -> str:
 
 def _word(word: str) -> str:
     if _LINKED.search(word):
-        return code(word)
+        end = _AFTER_LINK.search(word).start()  # type: ignore[union-attr]
+        return f"{code(word[:end])}{_word(word[end:])}" if _LINKED.search(word[:end]) else code(word)
     return _SPECIAL.sub(lambda found: _AS_ENTITY.get(found[0], "\\" + found[0]), word)
 
 

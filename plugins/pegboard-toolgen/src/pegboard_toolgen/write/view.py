@@ -44,6 +44,7 @@ ERROR: Mapping[str, Any] = {
 OBJECT: Mapping[str, Any] = {"type": "object"}
 _NOT_A_NAME = re.compile(r"[^a-z0-9]+")
 MAX_SKILL_NAME = 64
+MAX_LEAD = 400
 
 
 @attrs.frozen(kw_only=True)
@@ -135,7 +136,12 @@ class ManifestView:
 
     @property
     def description(self) -> str:
-        return sanitise(str(self.project.get("description", "")))
+        """What a page says of the project: the first paragraph, at most `MAX_LEAD` characters of whole sentences."""
+        lead = sanitise(re.split(r"\n\s*\n", str(self.project.get("description", "")).strip())[0], one_line=True)
+        if len(lead) <= MAX_LEAD:
+            return lead
+        ends = [found.end() for found in re.finditer(r"[.!?](?=\s)", lead[:MAX_LEAD])]
+        return lead[: ends[-1]] if ends else sanitise(lead, MAX_LEAD)
 
     @property
     def to_try(self) -> ToolView | None:
