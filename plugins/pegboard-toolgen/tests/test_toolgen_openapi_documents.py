@@ -496,3 +496,8 @@ def test_a_server_takes_its_variable_from_the_title() -> None:
     assert next(iter(odd.servers.values()))["base_url_env"] == "API_3_BOBS_N_CODE_OPENAPI_BASE_URL"
     bare = discover_openapi({**SMALL, "info": None})
     assert (bare.name, list(bare.servers)) == ("API", ["api"])
+
+
+@pytest.mark.parametrize(("said", "name"), [("Dogs API.", "Dogs API"), ("...", "API"), (5, "API")])
+def test_a_title_is_no_sentence(said: Any, name: str) -> None:
+    assert discover_openapi({"openapi": "3.0.0", "info": {"title": said}, "paths": {"/a": {"get": {}}}}).name == name

@@ -47,7 +47,7 @@ def discover_openapi(
     document = Document(source.document)
     info = source.document.get("info")
     info = info if isinstance(info, dict) else {}
-    title = line(info.get("title"), 128) or "API"
+    title = line(info.get("title"), 128).rstrip(" .") or "API"
     base, notes = security.server_of(document, source, base_url)
     # A document may call itself OpenAI and its scheme "api": no variable that other programs read may be sent to where
     # it says. What runs here or was named by the caller is trusted with the short name.
