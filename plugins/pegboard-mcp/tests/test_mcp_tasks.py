@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 import pytest
 import trio
+import trio.testing
 
 from pegboard import CallContext, ErrorCode, ToolError, hookimpl, open_host, tool
 from pegboard_mcp import plugin as mcp_plugin
@@ -42,6 +43,7 @@ class Lasting:
     def __init__(self) -> None:
         self.started = trio.Event()
         self.go = trio.Event()
+        self.ending = trio.Event()
         self.ended: list[str] = []
 
     @hookimpl
@@ -132,6 +134,7 @@ def served(host_with: Any) -> Callable[..., Any]:
                 with trio.fail_after(60):
                     yield Asker(url, raw), tools
             nursery.cancel_scope.cancel()
+            tools.ending.set()
 
     return serve
 
@@ -280,7 +283,13 @@ async def test_what_serving_ends_is_known_to_be_unknown(
 ) -> None:
     """A task outlives its process in the file: what it came to, or that nobody knows."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    said = {"task_after_s": 0.01, "task_store": "sqlite", "state_key": "a key for all of them", "instance": "a"}
+    said: dict[str, Any] = {
+        "task_after_s": 0.01,
+        "task_store": "sqlite",
+        "state_key": "a key for all of them",
+        "instance": "a",
+    }
+    said["stop_timeout_s"] = 0.1
     async with served(**said) as (client, tools):
         cut_off = (await client.call("wait"))["taskId"]
         done = (await client.call("job"))["taskId"]
@@ -291,6 +300,24 @@ async def test_what_serving_ends_is_known_to_be_unknown(
         lost = await client.get(cut_off)
         assert (lost["status"], lost["error"]["data"]["code"]) == ("failed", "OUTCOME_UNKNOWN")
     assert (tmp_path / "pegboard" / "tasks.sqlite").stat().st_mode & 0o777 == 0o600
+
+
+async def test_a_task_that_runs_is_waited_for_when_serving_ends(
+    served: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    said = {"task_after_s": 0.01, "task_store": "sqlite", "state_key": "a key for all of them", "instance": "a"}
+    async with trio.open_nursery() as nursery, served(**said) as (client, tools):
+        id_ = (await client.call("wait"))["taskId"]
+
+        async def end_it() -> None:
+            await tools.ending.wait()
+            await trio.testing.wait_all_tasks_blocked(0.05)
+            tools.go.set()
+
+        nursery.start_soon(end_it)
+    async with served(**said) as (client, _):
+        assert (await client.get(id_))["result"]["content"][0]["text"] == "waited for None"
 
 
 # -- the stores

@@ -33,6 +33,8 @@ REFUSED = -32005
 MAX_IN_FLIGHT = 256
 """Requests of one connection that are in flight at once. An answer that was not read counts: who only writes is read no
 more than it reads, since a refusal waits for its reader too."""
+LOOK_S = 0.1
+"""How often it is looked whether what runs is done, in seconds."""
 CHECKPOINT_S = 0.1
 """What ends itself has this long for its last words."""
 
@@ -45,12 +47,14 @@ class Flights:
         count: of calls in flight.
         overdue: scopes of calls, cancelled when the limit is over.
         on_last: called when all calls are answered, before what lasts is ended; what waits for news may end itself.
+        running: how many calls run though they are answered, as tasks do; they are waited for as those in flight.
     """
 
     def __init__(self) -> None:
         self.stopping = False
         self.count = 0
         self.on_last: list[Callable[[], None]] = []
+        self.running: Callable[[], int] = lambda: 0
         self._none = trio.Event()
         self._limit = trio.CancelScope()
         self.overdue: set[trio.CancelScope] = set()
@@ -100,7 +104,9 @@ class Flights:
             while self.count:
                 self._none = trio.Event()
                 await self._none.wait()
-        left = self.count
+            while self.running():
+                await trio.sleep(LOOK_S)
+        left = self.count + self.running()
         for scope in tuple(self.overdue):
             scope.cancel()
         for tell in self.on_last:

@@ -217,7 +217,11 @@ class BoardServer(Server[Any]):
 
     def held_count(self) -> int:
         """How many requests wait for their clients, and tasks run."""
-        return sum(len(one.suspended) + (len(one.tasks) if one.tasks is not None else 0) for one in self.servings)
+        return sum(len(one.suspended) + len(one.tasks or ()) for one in self.servings)
+
+    def running_tasks(self) -> int:
+        """How many tasks run, and wait for no client."""
+        return sum(one.tasks.working for one in self.servings if one.tasks is not None)
 
     # -- tools
 

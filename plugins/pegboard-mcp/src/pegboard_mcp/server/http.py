@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import trio
 
-from pegboard_mcp.server._flights import Flights
+from pegboard_mcp.server._flights import LOOK_S, Flights
 from pegboard_mcp.server.auth import Gatekeeper, answer_plainly
 from pegboard_serving import LAST_S, HostCheck, bound_socket, require_credential
 from pegboard_serving.bodies import SKIPPED
@@ -40,9 +40,6 @@ log = logging.getLogger("pegboard.mcp.serve")
 
 HURRY_S = 0.4
 """How long all may take once the end is asked for a second time: after a Ctrl-C the program has a second to live."""
-
-LOOK_S = 0.1
-"""How often a process that is replaced looks whether it is done, in seconds."""
 
 PATHS = {"http": "/mcp", "sse": "/sse", "websocket": "/ws"}
 
@@ -92,6 +89,7 @@ class HttpApp:
         if end_listening is not None:
             self.flights.on_last.append(end_listening)
             self._held.append(server.held_count)  # type: ignore[attr-defined]
+            self.flights.running = server.running_tasks  # type: ignore[attr-defined]
         for route in self._gatekeeper.routes():
             self._open[route.path] = route.app
         places = Places(settings.max_sessions, most_of_one(settings.max_sessions, is_shared=self._gatekeeper.is_shared))

@@ -100,6 +100,11 @@ class Tasks:
     def __len__(self) -> int:
         return len(self._live)
 
+    @property
+    def working(self) -> int:
+        """How many of them wait for no answer of their clients."""
+        return sum(not task.exchange.open_requests for task in self._live.values())
+
     async def create(self, exchange: Exchange) -> dict[str, Any] | None:
         """Make a task of a request; its answer then, or None where there is no place for one more."""
         now = time.time()
