@@ -99,3 +99,9 @@ def start_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
             return stack.enter_context(serving(tmp_path_factory.mktemp("nats"), config, **options))
 
         yield start
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a group offered is kept in the cache of a user of the test's own."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))

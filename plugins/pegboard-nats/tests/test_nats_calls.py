@@ -582,6 +582,34 @@ async def test_what_does_not_end_within_drain_s_is_unknown(nats_server: NatsServ
 # -- what is offered
 
 
+async def test_what_a_group_offered_is_known_before_anybody_is_asked(nats_server: NatsServer, group: str) -> None:
+    """`pegboard list` starts no worker and waits for none."""
+    from pegboard import load_board
+    from pegboard_nats import known
+
+    async with working(nats_server, group, add), hosting(nats_server, group, expect=["add"]):
+        pass
+    config = {"plugins": {"nats": {"servers": [nats_server.url], "groups": {group: {}}}}}
+    board = load_board(config, [pegboard_nats.plugin])
+    assert board.tools["add"].fingerprint == add.fingerprint
+    (status,) = board.source_statuses()
+    assert (status.state, status.tools) == ("known", 1)
+    elsewhere = {"plugins": {"nats": {"servers": ["nats://elsewhere:1"], "groups": {group: {}}}}}
+    assert dict(load_board(elsewhere, [pegboard_nats.plugin]).tools) == {}
+    async with working(nats_server, group, add), open_host(config, [pegboard_nats.plugin]) as host:
+        assert (await host.session().call("add", {"a": 1, "b": 2})).ok  # at once, the link comes meanwhile
+
+    (path,) = known.user_folder("cache").joinpath("nats").glob(f"{group}-*.json")
+    for broken in (
+        b"",
+        b"{",
+        b"[" * 10_000,
+        b'{"format": 1, "tools": [1, {}, {"definition": 7}, {"definition": {"name": 1}}]}',
+    ):
+        path.write_bytes(broken)
+        assert dict(load_board(config, [pegboard_nats.plugin]).tools) == {}
+
+
 async def test_tools_come_and_go_with_the_board_of_the_worker(nats_server: NatsServer, group: str) -> None:
     @tool
     async def late() -> str:

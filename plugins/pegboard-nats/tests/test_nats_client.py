@@ -258,7 +258,7 @@ async def test_a_server_that_cannot_be_reached_is_told_once(start_server: Any) -
     async with open_client(Servers(urls=(server.url,)), tell=told.append) as client:
         while not told:
             await client.wait_changed()
-        assert "onnection refused" in told[0] or "could not connect" in told[0].lower() or "failed" in told[0]
+        assert told[0].endswith("refused"), told
         assert len(told) == 1
 
 

@@ -10,6 +10,7 @@ link          the one client of a host
 wire          what hosts and workers say to each other
 calls         a call, at the host
 source        the tools of a group's workers, as a source of the host
+known         what a group offered the last time, on disk
 worker        a board's tools, for other hosts
 limit_store   limits that all hosts count together
 accounts      who may do what on a server: hosts, workers, watchers

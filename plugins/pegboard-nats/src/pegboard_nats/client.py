@@ -458,8 +458,10 @@ class Client:
             self._note(
                 f"{address}: {_tls_reason(cause) if isinstance(cause, ssl.SSLError) else 'it closed the connection'}"
             )
-        except (OSError, LinkError, protocol.LocalProtocolError) as problem:
-            self._note(f"{address}: {getattr(problem, 'strerror', None) or problem}")
+        except OSError as problem:
+            self._note(f"{address}: {_reason_of(problem)}")
+        except (LinkError, protocol.LocalProtocolError) as problem:
+            self._note(f"{address}: {problem}")
         except PluginError as problem:
             self._note(f"{problem.message} ({problem.hint})" if problem.hint else problem.message)
         finally:
@@ -620,6 +622,15 @@ async def _until(proto: Protocol, stream: trio.abc.Stream, state: State) -> None
                 complaint = complaint or event.why
         if complaint is not None:
             raise LinkError(complaint[:200].lower() if complaint.istitle() else complaint[:200])
+
+
+def _reason_of(problem: OSError) -> str:
+    """Why a server cannot be reached; trio tries all addresses of a name, and has the reasons below."""
+    below: BaseException | None = problem.__cause__
+    while isinstance(below, BaseExceptionGroup):
+        below = below.exceptions[0]
+    told = [getattr(one, "strerror", None) for one in (below, problem)]
+    return next((text.lower() for text in told if text), str(problem))
 
 
 def _tls_context(ca: str | None) -> ssl.SSLContext:

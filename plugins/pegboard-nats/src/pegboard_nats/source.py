@@ -65,6 +65,13 @@ class NatsSource:
         """The name of a tool whose own name something else has already: behind that of its group."""
         return f"{self._subjects.group}_{name}"
 
+    def known(self) -> list[Tool] | None:
+        """The tools that the group offered when it was last looked at; None where that is not known."""
+        from pegboard_nats import known
+
+        definitions = known.read(known.path_of(self._subjects.group, self._settings))
+        return None if definitions is None else self._tools(_by_fingerprint(definitions))
+
     async def run(self, slot: SourceSlot) -> None:
         """Follow what the group's workers offer, until cancelled."""
         import trio
@@ -115,7 +122,7 @@ class NatsSource:
             return SourceState.BACKING_OFF, f"no worker of the group {group!r} says what it offers; it is asked again"
         except (LinkError, LocalProtocolError) as problem:
             return SourceState.BACKING_OFF, f"{problem}; it is tried again"
-        self._adopt(counts, slot)
+        await self._adopt(counts, slot)
         return SourceState.READY, None
 
     async def _fetch(self, client: Client, counts: Iterable[str]) -> None:
@@ -143,24 +150,31 @@ class NatsSource:
             start = page.get("next") if given else None
         return found
 
-    def _adopt(self, counts: Mapping[str, int], slot: SourceSlot) -> None:
-        """Put on the board what most workers have, where that changed."""
+    async def _adopt(self, counts: Mapping[str, int], slot: SourceSlot) -> None:
+        """Put on the board what most workers have, where that changed, and keep it for the next start."""
+        import trio
+
+        from pegboard_nats import known
+
         votes: dict[str, Counter[str]] = {}
-        by_fingerprint: dict[tuple[str, str], dict[str, Any]] = {}
+        given: dict[tuple[str, str], dict[str, Any]] = {}
         for digest, definitions in self._offered.items():
-            for one in definitions:
-                public = one.get("definition")
-                if isinstance(public, dict) and isinstance(name := public.get("name"), str):
-                    fingerprint = wire.fingerprint_of(public)
-                    votes.setdefault(name, Counter())[fingerprint] += counts[digest]
-                    by_fingerprint[name, fingerprint] = one
+            for (name, fingerprint), one in _by_fingerprint(definitions).items():
+                votes.setdefault(name, Counter())[fingerprint] += counts[digest]
+                given[name, fingerprint] = one
         # Of two that as many have, always the same one: hosts must agree.
-        chosen = [(name, max(sorted(votes[name]), key=votes[name].__getitem__)) for name in sorted(votes)]
+        names = ((name, max(sorted(votes[name]), key=votes[name].__getitem__)) for name in sorted(votes))
+        chosen = {key: given[key] for key in names}
         if (shown := tuple(chosen)) == self._shown:
             return
-        made = (self._made(name, fingerprint, by_fingerprint[name, fingerprint]) for name, fingerprint in chosen)
-        slot.replace([one for one in made if one is not None])
+        slot.replace(self._tools(chosen))
         self._shown = shown
+        path = known.path_of(self._subjects.group, self._settings)
+        await trio.to_thread.run_sync(known.write, path, list(chosen.values()))
+
+    def _tools(self, chosen: Mapping[tuple[str, str], Mapping[str, Any]]) -> list[Tool]:
+        made = (self._made(name, fingerprint, given) for (name, fingerprint), given in chosen.items())
+        return [one for one in made if one is not None]
 
     def _made(self, name: str, fingerprint: str, given: Mapping[str, Any]) -> Tool | None:
         try:
@@ -187,6 +201,16 @@ class NatsSource:
             return await calls.call(context, name, fingerprint, context.arguments, repeatable=repeatable)
 
         return handler
+
+
+def _by_fingerprint(definitions: Iterable[dict[str, Any]]) -> dict[tuple[str, str], dict[str, Any]]:
+    """Definitions by the name and the fingerprint of the tool; what is none is left out."""
+    found = {}
+    for one in definitions:
+        public = one.get("definition")
+        if isinstance(public, dict) and isinstance(name := public.get("name"), str):
+            found[name, wire.fingerprint_of(public)] = one
+    return found
 
 
 async def _unset(**arguments: Any) -> None:
