@@ -210,6 +210,8 @@ def test_a_model_that_lacks_something_says_what(talk: Talking) -> None:
     page.get_by_label("Provider of models").select_option("kit")
     page.get_by_label("Model", exact=True).focus()
     page.wait_for_selector("#chat-models option[value=slow]", state="attached")
+    talk.ask("outer")
+    assert page.get_by_role("alert").count() == 0
 
 
 def test_without_a_model_the_page_says_what_to_set(browser: Any, chat_kit: Any) -> None:

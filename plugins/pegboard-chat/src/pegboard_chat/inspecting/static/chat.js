@@ -350,6 +350,7 @@ class Page {
     if (this.controller) return;
     if (words !== null && !words.trim()) return void this.words.focus();
     const controller = (this.controller = new AbortController());
+    this.refused?.remove(); // of a question that was never asked
     const asked = words === null ? null : this.thread.asked(words);
     this.thread.toEnd();
     if (words !== null) this.words.value = "";
@@ -367,15 +368,17 @@ class Page {
   }
 
   failed(problem, words, asked) {
+    let item;
     this.thread.close();
     if (problem.name === "AbortError") {
-      this.thread.note(this.thread.begun ? "Stopped. What came of the answer is kept." : "Stopped before it was asked.", "why");
+      item = this.thread.note(this.thread.begun ? "Stopped. What came of the answer is kept." : "Stopped before it was asked.", "why");
       this.say("Stopped.");
     } else {
       const { h, text } = board;
-      this.thread.add("Problem", h("div", { class: "problem", role: "alert" }, text(problem.message, "p", { class: "bad" }), problem.hint && text(problem.hint, "p", { class: "quiet hint-lines" })));
+      item = this.thread.add("Problem", h("div", { class: "problem", role: "alert" }, text(problem.message, "p", { class: "bad" }), problem.hint && text(problem.hint, "p", { class: "quiet hint-lines" })));
       this.say("");
     }
+    this.refused = this.thread.begun ? null : item;
     if (!this.thread.begun && asked) { // nothing was asked: it stands where it was written
       asked.remove();
       this.words.value ||= words;
