@@ -9,6 +9,9 @@ The SDK finds the authorization server, registers, and exchanges codes (RFC 9728
 - The address to log in at goes to stderr; the browser comes back to a loopback port, within `LOGIN_S`. That happens
   while the link opens, where no deadline of a request cuts it short. A login that ends later ends the link, and the
   next link asks. Only where a call needs more than the token allows (403) is it asked for at once.
+- What a server names - its metadata, an authorization server and all of its endpoints, the page to log in at - is asked
+  or shown only at the server's own origin or over https (RFC 9728, 7.6; RFC 8414, 6.2): it could as well name a router,
+  a file or a command. On this very machine http does, where the server is there, too.
 - No token gets into a log, a text or a `repr`.
 """
 
@@ -31,7 +34,8 @@ from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider
 from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata, OAuthMetadata, OAuthToken
 from pydantic import AnyUrl, BaseModel
 
-from pegboard.config import private_folder, user_folder, write_private
+from pegboard.config import mask_text, private_folder, user_folder, write_private
+from pegboard_httpclient import LOOPBACK
 from pegboard_mcp.client._errors import LinkError
 from pegboard_mcp.client.transports._link import shorten
 from pegboard_mcp.client.transports._web import mask_also
@@ -58,6 +62,27 @@ def key_of(definition: ServerDefinition) -> str:
     """Under what the tokens of a server are kept: its name, and a hash of its URL."""
     name = re.sub(r"[^A-Za-z0-9_-]", "-", definition.name)[:40]
     return f"{name}-{hashlib.sha256((definition.url or '').encode()).hexdigest()[:16]}"
+
+
+def may_name(server: str, url: str) -> bool:
+    """Whether a server may send us there to log in: its own origin, any over https, and on this very machine any over
+    http where the server is there, too."""
+    try:
+        own, named = httpx2.URL(server), httpx2.URL(url)
+    except (httpx2.InvalidURL, TypeError):
+        return False
+    if not named.host or named.userinfo:
+        return False
+    if named.scheme == "https" or (own.scheme, own.host, own.port) == (named.scheme, named.host, named.port):
+        return True
+    return named.scheme == "http" and own.host in LOOPBACK and named.host in LOOPBACK
+
+
+def _require_named(server: str, url: str) -> None:
+    if not may_name(server, url):
+        where = shorten(mask_text(url), 80)
+        why = f"for its login it names {where}, which is neither its own origin nor over https"
+        raise LinkError("unauthorized", why, "Ask whoever runs the server to name it over https.")
 
 
 class Vault:
@@ -205,6 +230,7 @@ class _Login:
 
     def __init__(self, definition: ServerDefinition, say: Callable[[str], None]) -> None:
         self._name = definition.name
+        self._server = definition.url or ""
         self._say = say
         # One port for each server and URL: the address is registered with the authorization server. It lies below what
         # systems hand out for outgoing connections, so that none of those holds it.
@@ -229,6 +255,7 @@ class _Login:
             raise LinkError(
                 "unauthorized", "it names no web page to log in at", "Look into the server's setup of OAuth."
             )
+        _require_named(self._server, url)
         self._state = parse_qs(urlsplit(url).query).get("state", [""])[0]
         try:
             self._listeners = await trio.open_tcp_listeners(self._port, host="127.0.0.1")
@@ -306,9 +333,10 @@ class Auth(httpx2.Auth):
 
     requires_response_body = False
 
-    def __init__(self, provider: OAuthClientProvider, login: _Login) -> None:
+    def __init__(self, provider: OAuthClientProvider, login: _Login, server: str) -> None:
         self._provider = provider
         self._login = login
+        self._server = server
 
     def __repr__(self) -> str:
         return "<OAuth>"
@@ -350,6 +378,7 @@ class Auth(httpx2.Auth):
         try:
             outgoing = await flow.__anext__()
             while True:
+                _require_named(self._server, str(outgoing.url))
                 response = yield outgoing
                 if response.status_code == 403 and not elicitation:
                     elicitation = 1
@@ -413,4 +442,4 @@ def make_auth(definition: ServerDefinition, *, vault: Vault | None = None, say: 
         client_metadata_url=definition.oauth_metadata_url,
     )
     storage.provider = provider
-    return Auth(provider, login)
+    return Auth(provider, login, definition.url or "")
