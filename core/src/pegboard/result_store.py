@@ -43,9 +43,13 @@ class ResultStore:
         max_bytes: what they may take together; the oldest goes first, and what is larger alone is not kept at all.
         for_s: how long each is kept, in seconds.
         clock: seconds that only grow.
+
+    Attributes:
+        make_id: makes the id of a result; who serves with several processes puts in which of them has it.
     """
 
     def __init__(self, max_bytes: int, for_s: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self.make_id: Callable[[], str] = functools.partial(secrets.token_hex, 6)
         self._max_bytes = max_bytes
         self._for_s = for_s
         self._clock = clock
@@ -99,7 +103,7 @@ class ResultStore:
         if kept.size > self._max_bytes:
             return None
         self._forget()
-        key = secrets.token_hex(6)
+        key = self.make_id()
         self._kept[key] = kept
         self._bytes += kept.size
         while self._bytes > self._max_bytes:

@@ -70,7 +70,13 @@ class Confirmation(Value):
 
 
 class StoredResults(Protocol):
-    """Results that were too large to show (`pegboard.result_store.ResultStore`)."""
+    """Results that were too large to show (`pegboard.result_store.ResultStore`).
+
+    Attributes:
+        make_id: makes the id of each.
+    """
+
+    make_id: Callable[[], str]
 
     def page(self, key: str, number: int) -> ToolResult:
         """One page of a result."""

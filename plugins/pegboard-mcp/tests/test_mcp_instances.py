@@ -6,6 +6,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import json
+import re
 import socket
 import sys
 from functools import partial
@@ -87,7 +88,12 @@ class Tools:
             await peer.start_task()
             return f"{(await peer.elicit('Sure?', key='q'))['action']}, {self.name}"
 
-        return [drop, ask, where, last]
+        @tool(max_result_bytes=1_000)
+        async def long() -> str:
+            """Say more than is shown."""
+            return "\n".join(f"{self.name} {number}" for number in range(1_000))
+
+        return [drop, ask, where, last, long]
 
 
 class Balancer(httpx2.AsyncBaseTransport):
@@ -318,6 +324,18 @@ async def test_a_task_is_found_from_every_instance(cluster: Any) -> None:
                 pass
             assert task["status"] == ("cancelled" if give_up else "completed")
             assert give_up or task["result"]["content"][0]["text"] == "accept, i0"
+
+
+async def test_a_result_that_is_too_long_is_read_on_from_every_instance(cluster: Any) -> None:
+    async with cluster(3) as served:
+        shown = (await served.call("long", at=0))["result"]["content"]
+        (id_,) = re.findall(r'read_result\(id="([^"]+)"', shown[1]["text"])
+        for at in range(3):
+            assert "i0 " in text_of(await served.call("read_result", {"id": id_, "page": 2}, at=at))
+        for wrong in (id_[:-1] + "#", id_.replace("i0.", "i1."), f"x.{id_}", "", "..."):
+            refused = await served.call("read_result", {"id": wrong, "page": 2}, at=1)
+            said = refused["error"]["data"] if "error" in refused else refused["result"]["_meta"]["pegboard-mcp/error"]
+            assert said["code"] in ("NOT_FOUND", "INVALID_INPUT")
 
 
 # -- what moves nothing

@@ -91,7 +91,8 @@ class Serving:
 
     def __init__(self, server: BoardServer, nursery: trio.Nursery) -> None:
         self.nursery = nursery
-        self.sessions = Sessions(server.host, server.identify)
+        handles = server.handles
+        self.sessions = Sessions(server.host, server.identify, handles.result_id if handles.is_shared else None)
         self.suspended = Suspended(server.host.board.config.core.approval_timeout_s + LATER_S, server.handles)
         self.tasks = _tasks_of(server, nursery)
         self.changes = Changes(self.sessions)

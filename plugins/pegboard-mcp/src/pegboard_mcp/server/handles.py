@@ -42,6 +42,10 @@ class Name(NamedTuple):
     process: str
 
 
+RESULT_MAC_CHARS = 8
+"""A model has to repeat the id of a result: of its seal, which only says where to ask, a part is enough."""
+
+
 class Sealed(NamedTuple):
     """What stands in a sealed text: whose it is, and under which id."""
 
@@ -71,7 +75,7 @@ class Seal:
         """
         until = None if for_s is None else time.time() + for_s
         content = json.dumps([until, *values], separators=(",", ":")).encode()
-        return _text_of(self._mac(kind, content, bound_to) + content)
+        return _text_of(self.mac(kind, content, bound_to) + content)
 
     def open(self, kind: str, text: Any, *, bound_to: str = "") -> list[Any] | None:
         """What was sealed; None: it was not, or for something else, or its time is over."""
@@ -84,12 +88,13 @@ class Seal:
         if _text_of(raw) != text:  # the decoder passes over what is no sign of it
             return None
         mac, content = raw[:MAC_BYTES], raw[MAC_BYTES:]
-        if not hmac.compare_digest(mac, self._mac(kind, content, bound_to)):
+        if not hmac.compare_digest(mac, self.mac(kind, content, bound_to)):
             return None
         until, *values = json.loads(content)
         return values if until is None or time.time() < until else None
 
-    def _mac(self, kind: str, content: bytes, bound_to: str) -> bytes:
+    def mac(self, kind: str, content: bytes, bound_to: str) -> bytes:
+        """What only who has the key can make of it."""
         # Each part before the last has a length of its own, so that no two of them can be cut in another place.
         bound = hashlib.sha256(bound_to.encode("utf-8", "surrogatepass")).digest()
         return hmac.digest(self._key, hashlib.sha256(kind.encode()).digest() + bound + content, "sha256")
@@ -112,6 +117,7 @@ class Handles:
         self.own = own or Name("", secrets.token_urlsafe(9))
         self.is_over: Callable[[Name], bool] = lambda name: False
         """Whether an instance is known to be no more."""
+        self.is_shared = seal is not None
 
     def give(self, kind: str, id_: str, *, bound_to: str = "", for_s: float | None = None) -> str:
         """A handle of something that this instance has."""
@@ -124,6 +130,26 @@ class Handles:
             return None
         machine, process, id_ = values
         return Sealed(Name(machine, process), id_)
+
+    def result_id(self) -> str:
+        """An id of a result that this instance stores."""
+        content = f"{self.own.machine}.{self.own.process}.{secrets.token_hex(6)}"
+        return f"{content}.{self._mark(content)}"
+
+    def owner_of_result(self, id_: Any) -> Name | None:
+        """Which instance stores a result; None: no instance gave out that id."""
+        if not isinstance(id_, str) or len(id_) > MAX_SEALED:
+            return None
+        content, _, mark = id_.rpartition(".")
+        parts = content.rsplit(".", 2)
+        if len(parts) != 3 or not hmac.compare_digest(
+            mark.encode("utf-8", "surrogatepass"), self._mark(content).encode()
+        ):
+            return None
+        return Name(parts[0], parts[1])
+
+    def _mark(self, content: str) -> str:
+        return _text_of(self.seal.mac("result", content.encode("utf-8", "surrogatepass"), ""))[:RESULT_MAC_CHARS]
 
 
 def bound_to(caller: Caller, method: str, params: Mapping[str, Any]) -> str:

@@ -53,6 +53,8 @@ FORWARDED = b"pegboard-forwarded"
 """The header of a request that comes from another instance: the client's address, sealed."""
 FORWARDED_S = 60.0
 """How long that is good, in seconds: clocks of machines differ a little."""
+READ_RESULT = "read_result"
+"""The core's tool that reads on in a result which was too long to show."""
 HOPS = "pegboard.hops"
 """Where it lies in an ASGI scope how often a request was forwarded."""
 SESSION_HEADER = MCP_SESSION_ID_HEADER.encode()
@@ -181,6 +183,9 @@ class Instances:
             sealed = self.handles.read(TASK, params.get("taskId"), bound_to=owner_text(scope[CALLER]))
             if sealed is not None and self.find(sealed.name) is None:  # what came of it may be in the store
                 return None
+        elif params.get("name") == READ_RESULT and isinstance(arguments := params.get("arguments"), dict):
+            name = self.handles.owner_of_result(arguments.get("id"))
+            return None if name is None or self.is_own(name) or self.find(name) is None else name
         else:
             return None
         return None if sealed is None or self.is_own(sealed.name) else sealed.name

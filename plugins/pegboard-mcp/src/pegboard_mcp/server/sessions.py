@@ -84,6 +84,8 @@ class Connected:
             confirm=self._confirm,
             on_progress=self._on_progress,
         )
+        if owner.result_id is not None:
+            self.session.kept.make_id = owner.result_id
         self.standalone = standalone
         self.level = "info"
         self.subscribed: set[str] = set()
@@ -172,8 +174,11 @@ def _is_http(request: Any) -> bool:
 class Sessions:
     """The sessions of one server."""
 
-    def __init__(self, host: Host, identify: Callable[[Any], Caller]) -> None:
+    def __init__(
+        self, host: Host, identify: Callable[[Any], Caller], result_id: Callable[[], str] | None = None
+    ) -> None:
         self.host = host
+        self.result_id = result_id  # where several processes serve as one
         self._identify = identify
         self._by_caller: OrderedDict[Caller, Connected] = OrderedDict()
         self._by_connection: weakref.WeakValueDictionary[int, Connected] = weakref.WeakValueDictionary()
