@@ -68,7 +68,7 @@ def test_list_imports_and_makes_no_more_than_it_shows(count: Any) -> None:
     assert len(modules) <= 253
     assert classes <= 68
     assert written <= 40
-    assert patterns <= 35
+    assert patterns <= 36  # the last: what splits the names of tools into words, which may deny what the tool says
 
 
 def test_a_call_imports_nothing_of_other_tools_interfaces_and_models(count: Any) -> None:

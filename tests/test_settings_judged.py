@@ -52,6 +52,7 @@ JUDGED: Mapping[str, Mapping[str, str]] = {
         "observe": ADD,
         "limit_store": ALWAYS,
         "limit_store_fails": CHOICE,
+        "flows": BY_VALUE,
         "max_arguments_bytes": RAISE,
         "max_result_bytes": RAISE,
         "kept_results_bytes": RAISE,
@@ -168,7 +169,7 @@ JUDGED: Mapping[str, Mapping[str, str]] = {
         "tokens": ALWAYS,
         "allowed_hosts": ALWAYS,
     },
-    "plugins.manifest": {"files": ALWAYS},
+    "plugins.manifest": {"files": ALWAYS, "trusted": ALWAYS},
     "plugins.mcp": {
         "servers": ALWAYS,
         "config_file": ALWAYS,

@@ -21,6 +21,7 @@ __all__ = [
     "CONVERSATION_LEVELS",
     "DIGESTED_BYTES",
     "DOCUMENT_LEVELS",
+    "ENCODED_LEVELS",
     "ERROR_LEVELS",
     "EXPRESSION_LEVELS",
     "FOLDER_LEVELS",
@@ -143,6 +144,13 @@ RETURNED_LEVELS = 40
 
 ERROR_LEVELS = 4
 """The JSON of an error, in which the words are looked for: those that are known have them on the second or third.
+
+.. versionadded:: 0.1
+"""
+
+ENCODED_LEVELS = 2
+"""Text in another form, in which text in another form lies, as base64 within percent signs: people and models write no
+more, and each form is looked for in all that the others gave.
 
 .. versionadded:: 0.1
 """

@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from pegboard.limits import ENCODED_LEVELS
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-DEPTH = 2
-"""How many forms may lie in each other."""
 MAX_PARTS = 1_000
 """More encoded parts of one text are not looked at: they cost time, and nobody could read them."""
 
@@ -35,7 +35,7 @@ class Part(NamedTuple):
     end: int
 
 
-def decoded(text: str, depth: int = DEPTH) -> Iterator[Part]:
+def decoded(text: str, depth: int = ENCODED_LEVELS) -> Iterator[Part]:
     """Every text that this one holds in another form, of which there may be others in turn."""
     for count, part in enumerate(_decoded_once(text)):
         if count >= MAX_PARTS:
