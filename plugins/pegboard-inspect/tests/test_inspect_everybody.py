@@ -109,7 +109,6 @@ class Keys:
 
 def test_all_that_the_page_does_is_done_by_keys_alone(look: Any) -> None:
     page, keys = look.page, Keys(look.page)
-    page.on("dialog", lambda asked: asked.accept())
     keys.to("To the content")
     keys.press("Enter")
     assert page.evaluate(FOCUSED)["isMain"]
@@ -171,10 +170,16 @@ def test_all_that_the_page_does_is_done_by_keys_alone(look: Any) -> None:
     page.get_by_text("Paused: nothing").wait_for()
     keys.to("Sources", "A")
     keys.press("Enter")
-    page.wait_for_selector(".page-sources .card")
-    keys.to("Restart")
+    page.get_by_role("link", name="shop").wait_for()
+    keys.to("shop", "A")
     keys.press("Enter")
-    page.wait_for_selector(".page-sources .card")
+    page.get_by_role("button", name="Restart").wait_for()
+    keys.to("Restart", "BUTTON")
+    keys.press("Enter")
+    page.get_by_role("dialog").wait_for()
+    assert page.evaluate(FOCUSED)["name"] == "Restart"
+    keys.press("Enter")
+    page.get_by_role("dialog").wait_for(state="detached")
     keys.to("Health", "A")
     keys.press("Enter")
     page.wait_for_selector(".page-health .status")

@@ -97,10 +97,10 @@ async function route(event) {
     drawNavigation(name);
     const root = h("div", { class: `page page-${name}` });
     fill(main, root);
+    if (event) main.focus(); // whoever came by a link or a key reads on here; at once, since the next key may come soon
     const given = { about, name: decodeURIComponent(rest.join("/")), query: new URLSearchParams(query) };
     leave = (await (page ? showPlugin(root, page, given.name) : OWN[name](root, given))) ?? null;
     document.title = `${root.querySelector("h1")?.textContent ?? "Pegboard"} · Pegboard`;
-    if (event) main.focus(); // whoever came by a link or a key reads on here
   } catch (error) {
     fill(main, problem(error));
     if (error.status === 401) fill(main, problem(error), h("p", {}, "Open the address that pegboard inspect told last."));
