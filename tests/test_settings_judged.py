@@ -182,6 +182,7 @@ JUDGED: Mapping[str, Mapping[str, str]] = {
         "max_body_bytes": RAISE,
         "max_sessions": RAISE,
         "session_idle_s": RAISE,
+        "remember": PREFERENCE,
         "stop_timeout_s": RAISE,
         "replace_timeout_s": RAISE,
         "task_after_s": PREFERENCE,

@@ -239,6 +239,7 @@ class ProgramRun(Shown):
         self,
         main: Callable[[Host], Awaitable[T]],
         *,
+        board: Board | None = None,
         last_words: Callable[[], object] | None = None,
         timeout_s: float = float("inf"),
     ) -> T:
@@ -248,6 +249,7 @@ class ProgramRun(Shown):
 
         Args:
             main: `async main(host)`.
+            board: another than that of this run's configuration.
             last_words: what a process that is ended by force says before it goes, called in a thread.
             timeout_s: how long all of it may take.
 
@@ -261,7 +263,7 @@ class ProgramRun(Shown):
         from pegboard.cli._interrupt import leaving_promptly
         from pegboard.host import open_host
 
-        board = self.load_board()
+        board = self.load_board() if board is None else board
 
         async def life() -> T:
             with (

@@ -21,15 +21,36 @@ if TYPE_CHECKING:
 @click.option("--host", "bind", help="Where to listen; else `host` of [plugins.inspect], which is this machine alone.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Where to listen; a free one by default.")
 @click.option("--user", "user_id", metavar="ID", help="Who calls; else `user_id` of the configuration.")
+@click.option("--server", metavar="CMD|URL", help="One MCP server that is in no configuration, alone.")
+@click.option("--transport", type=click.Choice(["stdio", "http", "sse", "websocket"]), help="How it is reached.")
 @click.pass_obj
-def inspect(run: ProgramRun, opens: bool, bind: str | None, port: int, user_id: str | None) -> None:
+def inspect(
+    run: ProgramRun,
+    opens: bool,
+    bind: str | None,
+    port: int,
+    user_id: str | None,
+    server: str | None,
+    transport: str | None,
+) -> None:
     """The board in a browser: find tools, call them by a form, see calls as they happen.
 
     The address lets one browser in, once; when it was used, the next one is told. It is served on this machine alone,
     unless [plugins.inspect] says a host, tokens, and a certificate with its key.
+
+    With --server there is one MCP server on the board and nothing else: no configuration holds for it, nothing of it
+    is accepted or kept, and its tools are called by your hand alone. It runs as any program that you start.
     """
+    from pegboard_inspect.one_server import PAGE, board_of_server, require_alone
     from pegboard_inspect.serving import serve_inspector, told_by
     from pegboard_serving import serve_until_signal
+
+    board = None
+    if server is not None:
+        require_alone(run)
+        board = board_of_server(server, transport, overrides=run.overrides)
+    elif transport is not None:
+        raise click.UsageError("--transport says how --server is reached, and there is none")
 
     async def main(host: Host) -> None:
         with browsing() as browse:
@@ -37,6 +58,7 @@ def inspect(run: ProgramRun, opens: bool, bind: str | None, port: int, user_id: 
             waiting = [browse] if opens else []
 
             def tell(address: str) -> None:
+                address = address if board is None else f"{address}&page={PAGE}"
                 if waiting:
                     waiting.pop()(address)
                 told(address)
@@ -44,10 +66,11 @@ def inspect(run: ProgramRun, opens: bool, bind: str | None, port: int, user_id: 
             serve = partial(serve_inspector, host, bind=bind, port=port, user_id=user_id, tell=tell)
             count = len(host.board.registry.plans)
             tools = "1 tool" if count == 1 else f"{count} tools"
+            tools = tools if board is None else "one server, and nothing else"
             await serve_until_signal(serve, lambda url: click.echo(f"inspecting {tools} (Ctrl-C ends it)", err=True))
 
     with contextlib.redirect_stdout(sys.stderr):  # what tools print is for people
-        run.open_host(main)
+        run.open_host(main, board=board)
 
 
 @contextlib.contextmanager

@@ -87,7 +87,7 @@ def call(name: str, arguments: dict[str, object], meta: dict[str, object]) -> di
         notify("notifications/message", level="warning", data=HOSTILE)
         say(f"stderr: {HOSTILE}")
     if name == "flood":
-        for number in range(20_000):
+        for number in range(3_000):
             notify("notifications/message", level="debug", data=f"line {number}")
     if name == "die":
         say("I have had enough")

@@ -68,6 +68,7 @@ class McpSettings:
     config_file: str | None = setting(None, widens=True, names_file=True, help="another program's file of MCP servers")
     lock: Literal["off", "warn", "enforce"] = setting("warn", stricter=LOCKS, help="what becomes of tools that changed")
     lock_file: str | None = setting(None, widens=True, help="where accepted tools are noted")
+    remember: bool = setting(True, help="keep what servers list, for the next start; false: nothing is kept or read")
     tokens: Mapping[str, str | TokenSettings] = setting(
         factory=dict, secret=True, widens=True, help="bearer tokens to users"
     )

@@ -21,18 +21,19 @@ function problem(error) {
 }
 
 async function come() {
-  const token = new URLSearchParams(location.hash.slice(1)).get("token");
+  const told = new URLSearchParams(location.hash.slice(1));
+  const token = told.get("token");
   history.replaceState(null, "", location.pathname); // out of the address and of what is remembered of it
   if (!token) {
     askToken(h("section", { class: "problem" }, h("h1", {}, "This browser was not let in"), h("p", {}, "Open the address that pegboard inspect tells; it is good once.")));
     return;
   }
-  await comeBy(token);
+  await comeBy(token, told.get("page"));
 }
 
-async function comeBy(token) {
+async function comeBy(token, page = null) {
   try {
-    location.replace(`${(await enter(token)).base}#/tools`);
+    location.replace(`${(await enter(token)).base}#/${page ?? "tools"}`);
   } catch (error) {
     askToken(problem(error), h("p", {}, "pegboard inspect tells a new address whenever one was used; start it again for another."));
   }

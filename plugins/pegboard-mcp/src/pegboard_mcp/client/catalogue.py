@@ -158,7 +158,11 @@ class Catalogue:
         if self._is_remembered:
             return
         self._is_remembered = True
-        if self.listing is None and (listing := cache.read(cache.path_of(self.definition))) is not None:
+        if (
+            self._remembers
+            and self.listing is None
+            and (listing := cache.read(cache.path_of(self.definition))) is not None
+        ):
             self.take(listing)
 
     def take(self, listing: Listing) -> None:
@@ -184,7 +188,8 @@ class Catalogue:
         self.names = self.names_on_board(self._group.contested)
         self._slot.replace(self.tools())
         self._offer(listing)
-        cache.write(cache.path_of(self.definition), listing)
+        if self._remembers:
+            cache.write(cache.path_of(self.definition), listing)
 
     def offer_again(self, *, at_once: bool) -> None:
         """Register all of the list once more, now or with the next list: a person decided anew about some of it."""
@@ -393,6 +398,11 @@ class Catalogue:
             "icons": tuple(entry.get("icons", ())),
             "source": self.name,
         }
+
+    @property
+    def _remembers(self) -> bool:
+        """Whether lists are kept on disk."""
+        return getattr(self._settings, "remember", True)
 
     # -- what the lock holds back
 
