@@ -179,7 +179,7 @@ def _texts_of(result: ToolResult) -> Iterator[str]:
                 yield label
         if getattr(block, "is_text", False) and block.data:
             yield block.data.decode("utf-8", "replace")
-    if result.data:
+    if result.data and result.data != {"result": result.text}:  # a plain text is its own data
         yield "\n".join(texts_in(result.data))
     if result.error is not None and result.error.details:
         yield "\n".join(texts_in(result.error.details))

@@ -104,6 +104,10 @@ class _Generation:
         self.texts: set[int] = set()
         self.size = 0
 
+    def holds(self, label: Label, text: str) -> bool:
+        """Whether that very text is here."""
+        return hash((label, text)) in self.texts
+
     def add(self, label: Label, text: str) -> bool:
         """Note a text; whether all of it was taken."""
         if (known := hash((label, text))) in self.texts:
@@ -145,6 +149,8 @@ class WordsRead:
         waiting, self._waiting, self._waiting_size = self._waiting, [], 0
         for label, texts in waiting:
             for text in texts:
+                if self._new.holds(label, text):  # what is read again and again costs nothing again
+                    continue
                 self._add(label, text)
                 for part in decoded(text[:GENERATION_BYTES]):
                     self._add(label, part.text)
