@@ -88,7 +88,9 @@ async def _end(ends: list[Callable[[], None]]) -> None:
             for one in ends:
                 nursery.start_soon(end, one)
     if scope.cancelled_caught:
-        notice.warning("spans were not sent within %g s, to %s; calls are not affected", FLUSH_S, destination())
+        notice.warning(
+            "what was recorded was not sent within %g s, to %s; calls are not affected", FLUSH_S, destination()
+        )
 
 
 # -- exporters
