@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -109,3 +110,10 @@ def test_every_fragment_is_one_that_towncrier_takes(fragment: Path) -> None:
     if fragment.name != "README.md":
         assert re.fullmatch(r"\d+\.(?:feature|bugfix|removal|doc)(?:\.\d+)?\.md", fragment.name)
         assert fragment.read_text(encoding="utf-8").strip()
+
+
+def test_no_file_keeps_both_sides_of_a_merge() -> None:
+    mark = re.compile(rb"^(?:<{7}|>{7}) ", re.MULTILINE)
+    told = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout
+    files = [ROOT / name for name in told.decode().split("\0") if name]
+    assert [str(path.relative_to(ROOT)) for path in files if path.is_file() and mark.search(path.read_bytes())] == []

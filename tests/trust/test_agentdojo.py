@@ -44,7 +44,7 @@ NOTES = (
     "convenience: https://bit.ly/sUf7tOJ\n\nBest, Emma"
 )
 SAID_ONLY = {("travel", "injection_task_6")}
-BENIGN_QUESTIONS = 75
+BENIGN_QUESTIONS = 74
 """Of the 97 tasks of users, without any attack; told in docs/explanation/security.md."""
 
 

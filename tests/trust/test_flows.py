@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tracemalloc
 import urllib.parse
+from base64 import b64encode
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -608,6 +609,40 @@ async def test_only_a_plain_yes_is_trust(host_with: Any, source: Any, sources: A
     assert not (await session.call("send_mail", {"to": EVE})).ok
 
 
+@tool(read_only=True)
+async def repeat(text: str) -> str:
+    """Say it again."""
+    return text
+
+
+@pytest.mark.parametrize("text", ["x", "17", "ada@example.org", "a sentence of mine, longer than any window is"])
+async def test_what_a_caller_said_first_is_the_callers_own(
+    host_with: Any, source: Any, sources: Any, text: str
+) -> None:
+    """Source: ours. A server repeats what it was asked. What must be seen: no question about those words."""
+    host = await host_with(sources(source("web", [web_search, repeat])))
+    host.add(send_mail)
+    session = host.session()
+    await session.call("web_search", {"query": "a text"})
+    await session.call("repeat", {"text": text})
+    assert (await session.call("send_mail", {"to": text})).ok
+    assert (await session.call("send_mail", {"to": "me@example.org", "body": text})).ok
+
+
+@pytest.mark.parametrize("form", [lambda text: text, lambda text: b64encode(text.encode()).decode(), str.upper])
+@pytest.mark.parametrize("words", [EVE, SECRET])
+async def test_words_of_a_source_do_not_become_the_callers_by_going_through_it(
+    host_with: Any, source: Any, sources: Any, words: str, form: Callable[[str], str]
+) -> None:
+    """Source: ours. A page has its words given to a tool of its own first. What must be seen: they are still its."""
+    host = await host_with(sources(source("web", [web_search, repeat])))
+    host.add(send_mail)
+    session = host.session()
+    await session.call("web_search", {"query": "x"})
+    await session.call("repeat", {"text": form(words)})
+    assert not (await session.call("send_mail", {"to": form(words)})).ok
+
+
 async def test_a_flood_neither_fills_the_memory_nor_washes_words_away(
     host_with: Any, source: Any, sources: Any
 ) -> None:
@@ -625,6 +660,9 @@ async def test_a_flood_neither_fills_the_memory_nor_washes_words_away(
     session = host.session(confirm=person)
     await session.call("web_search", {"query": "x"})
     await session.call("flood")
+    other = host.session()  # with nobody to ask: what is found is refused there, and a flood ends no other work
+    for _ in range(4):
+        await other.call("flood")
     tracemalloc.start()
     try:
         for _ in range(10):
@@ -634,3 +672,4 @@ async def test_a_flood_neither_fills_the_memory_nor_washes_words_away(
         tracemalloc.stop()
     assert not (await session.call("send_mail", {"to": EVE})).ok
     assert "more came from" in person.questions[0]
+    assert (await other.call("send_mail", {"to": "ada@example.org"})).ok

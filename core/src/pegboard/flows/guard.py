@@ -72,7 +72,7 @@ class Flows:
                 read = self._read.get(context.session)
                 if read is None:
                     read = self._read[context.session] = WordsRead()
-                read.note(label, texts)
+                read.note(label, texts, context.arguments)
             return result
 
         note.reads_only = True  # type: ignore[attr-defined]
@@ -106,6 +106,8 @@ class Flows:
             policies = [judge(one.policy, said) for one in ([one.label for one in found] or dropped)]
             if "refuse" in policies:
                 return _refusal(tool, found, dropped, f"{what}; the configuration refuses that")
+            if not found and not session.can_ask:
+                return None  # a source that says much must not end all other work where nobody can answer
             if not session.can_ask:
                 return _refusal(tool, found, dropped, f"{what}, and there is nobody to ask here; {_how(tool)}")
             return "\n".join([what, *_marked(found)])

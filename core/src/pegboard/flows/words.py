@@ -34,6 +34,10 @@ WEAK = 6
 call says what it is about: an address, a name of a file, a long number."""
 TEXT_BYTES = 64
 """What a text costs beside its letters, in bytes: many small ones fill a generation, too."""
+MAX_OWN = 4_096
+"""Values of a caller's own that a session remembers; one more, and all of them are forgotten."""
+OWN_TEXT = 10_000
+"""Arguments of more characters are not looked at for them: they cost time at each call."""
 MAX_PIECES = 100
 """Addresses, numbers and the like that are looked for one by one in a long text."""
 
@@ -134,26 +138,49 @@ class WordsRead:
 
     def __init__(self) -> None:
         self._old, self._new = _Generation(), _Generation()
-        self._waiting: list[tuple[Label, list[str]]] = []
+        self._waiting: list[tuple[Label, list[str], list[str]]] = []
         self._waiting_size = 0
+        self._own: set[int] = set()
         self.dropped: dict[str, Label] = {}
 
-    def note(self, label: Label, texts: list[str]) -> None:
-        """Note texts that came from there. They are read when somebody asks, so that most sessions never pay."""
-        self._waiting.append((label, texts))
-        self._waiting_size += sum(map(len, texts)) + 100
+    def note(self, label: Label, texts: list[str], arguments: Any = None) -> None:
+        """Note texts that came from there, and what was asked for. They are read when somebody asks, so that most
+        sessions never pay.
+
+        A value that the caller gave before anybody said it is the caller's own: an answer that repeats it says nothing
+        new, so it is not asked about.
+        """
+        given = []
+        if sum(map(len, texts_in(arguments))) <= OWN_TEXT:
+            given = [text for _, text in _leaves(arguments, ())]
+        self._waiting.append((label, texts, given))
+        self._waiting_size += sum(map(len, texts)) + sum(map(len, given)) + 100
         if self._waiting_size > GENERATION_BYTES:
             self._take_in()
 
     def _take_in(self) -> None:
         waiting, self._waiting, self._waiting_size = self._waiting, [], 0
-        for label, texts in waiting:
+        for label, texts, given in waiting:
+            self._note_own(given)
             for text in texts:
                 if self._new.holds(label, text):  # what is read again and again costs nothing again
                     continue
                 self._add(label, text)
                 for part in decoded(text[:GENERATION_BYTES]):
                     self._add(label, part.text)
+
+    def _note_own(self, given: list[str]) -> None:
+        """Note those values that would have been found in nothing that was read so far."""
+        passages = [*self._new.passages.values(), *self._old.passages.values()]
+        windows = self._new.windows, self._old.windows
+        for text in given:
+            if hash(text) in self._own or self.dropped:  # what was forgotten may have said it
+                continue
+            is_read = _alone((), text, passages) if _is_weak(text) else any(_in_value((), text, passages, windows))
+            if not is_read:
+                if len(self._own) >= MAX_OWN:
+                    self._own.clear()
+                self._own.add(hash(text))
 
     def _add(self, label: Label, text: str) -> None:
         if self._new.size >= GENERATION_BYTES:
@@ -184,12 +211,16 @@ class WordsRead:
         leaves = list(_leaves(arguments, own_words))
         if not leaves:
             return _of_name(name, passages)
-        weak = [leaf for leaf in leaves if _is_weak(leaf[1])]
-        strong = [leaf for leaf in leaves if not _is_weak(leaf[1])] if weak else leaves
+        says_what = any(_identifies(leaf) for leaf in leaves if not _is_weak(leaf[1]))
         windows = self._new.windows, self._old.windows
-        found = [match for path, text in strong for match in _in_value(path, text, passages, windows)]
-        if weak and not any(map(_identifies, strong)):
-            found += [match for path, text in weak if (match := _alone(path, text, passages)) is not None]
+        found: list[Match] = []
+        for path, text in leaves:
+            if hash(text) in self._own:
+                continue
+            if not _is_weak(text):
+                found += _in_value(path, text, passages, windows)
+            elif not says_what and (match := _alone(path, text, passages)) is not None:
+                found.append(match)
         return found
 
 
