@@ -9,6 +9,7 @@ import itertools
 import json
 import os
 import random
+import shutil
 import signal
 import socket
 import subprocess
@@ -381,6 +382,30 @@ def lines_run() -> Callable[[Callable[[], Any]], int]:
         return seen
 
     return count
+
+
+BROWSER_ARGUMENTS = (
+    *("--no-sandbox", "--no-first-run", "--disable-gpu", "--disable-quic"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+)
+"""What a browser is started with: as root, and asking nobody for anything."""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Debian's Chromium, driven by playwright; where one is not installed or does not start, its tests skip."""
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if program is None:
+        pytest.skip("no Chromium is installed (apt-get install chromium)")
+    driver = Path(sync_api.__file__).parents[1] / "driver" / "node"
+    started = subprocess.run([driver, "--version"], capture_output=True, text=True, check=False, timeout=60)
+    if started.returncode:
+        pytest.skip(f"playwright's driver does not start: {started.stderr.strip()[-200:]}")
+    with sync_api.sync_playwright() as playwright:
+        one = playwright.chromium.launch(executable_path=program, args=BROWSER_ARGUMENTS)
+        yield one
+        one.close()
 
 
 class Measured:

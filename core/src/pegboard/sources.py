@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
+from pegboard._values import Shown, Value
+
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
@@ -32,8 +34,8 @@ Direction = Literal["sent", "received", "log", "unreadable"]
 """
 
 
-@attrs.frozen(kw_only=True)
-class SourceMessage:
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class SourceMessage(Value):
     """Something that went between the board and a source, or that the source wrote beside it.
 
     Args:
@@ -62,8 +64,8 @@ class SourceMessage:
         return attrs.asdict(self)
 
 
-@attrs.frozen(kw_only=True, eq=False)
-class SourceOffer:
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class SourceOffer(Shown):
     """Something that a source has beside tools, and that a person may open by hand: a prompt, a resource.
 
     Args:
@@ -90,8 +92,8 @@ class SourceOffer:
         return attrs.asdict(self, filter=lambda field, _: field.name != "open")
 
 
-@attrs.frozen(kw_only=True)
-class SourceDetails:
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class SourceDetails(Value):
     """A source as `ToolSource.describe` tells of it. What it does not know, or has not, it leaves out.
 
     Args:

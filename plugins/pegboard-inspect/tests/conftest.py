@@ -5,9 +5,8 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -16,9 +15,6 @@ import trio
 
 from pegboard import open_host
 from pegboard_inspect import plugin, serve_inspector
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-ARGUMENTS = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--no-first-run"]
 
 
 class Served:
@@ -130,18 +126,6 @@ class Looking:
 def inspect_board() -> type[Served]:
     """`with inspect_board(tools) as served`: an inspector in a thread."""
     return Served
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """Chromium."""
-    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    if CHROMIUM is None:
-        pytest.skip("no Chromium is installed (apt-get install chromium)")
-    with sync_api.sync_playwright() as playwright:
-        one = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield one
-        one.close()
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -14,10 +13,6 @@ import pytest
 import trio
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed (apt-get install chromium)")
 
 SHOWN = """async (texts) => {
     const { markdown } = await import("/static/markdown.js");
@@ -36,7 +31,7 @@ TOOK = """async (texts) => {
 
 
 @pytest.fixture(scope="module")
-def page() -> Iterator[Any]:
+def page(browser: Any) -> Iterator[Any]:
     """A page under the inspector's policy: that of the page that nobody was let in to is the same."""
     from threading import Event, Thread
 
@@ -54,12 +49,10 @@ def page() -> Iterator[Any]:
     thread = Thread(target=trio.run, args=(main,))
     thread.start()
     assert ready.wait(60)
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--no-first-run"])
-        one = browser.new_page()
-        one.goto(told[0])
-        yield one
-        browser.close()
+    one = browser.new_page()
+    one.goto(told[0])
+    yield one
+    one.close()
     trio.from_thread.run_sync(loop[1].cancel, trio_token=loop[0])
     thread.join(60)
 

@@ -64,7 +64,7 @@ class Flows:
         return guards
 
     def _make_note(self, tool: Tool, said: str | None) -> Guard:
-        label = Label(key_of(tool), shown_source(tool), said)
+        label = Label(key_of(tool), shown_source(tool), said, plugin_key_of(tool))
 
         def note(context: CallContext, result: ToolResult) -> ToolResult:
             texts = list(_texts_of(result))
@@ -85,7 +85,7 @@ class Flows:
         judge = self._settings.judge
 
         def strictness(label: Label) -> int:
-            return 0 if label.key == skip else POLICIES.index(judge(label.policy, said))
+            return 0 if skip in (label.key, label.plugin) else POLICIES.index(judge(label.policy, said))
 
         def find(session: Session, arguments: Mapping[str, Any]) -> tuple[list[Match], list[Label]]:
             read = self._read.get(session)
@@ -144,9 +144,15 @@ def could_harm(tool: Tool) -> bool:
 
 
 def key_of(tool: Tool) -> str:
-    """Tools of one source, or of one plugin that has none, are not asked about what the others of it said."""
-    origin = tool.origin
-    return f"source {origin.source}" if origin.source else f"plugin {origin.distribution} {origin.plugin}"
+    """Tools of one source, or of one plugin that has none, are not asked about what the others of it said; nor is a
+    tool of a plugin about what its sources said, as the one that reads a resource which a server named."""
+    source = tool.origin.source
+    return f"source {source}" if source else plugin_key_of(tool)
+
+
+def plugin_key_of(tool: Tool) -> str:
+    """The key of the plugin that a tool is of."""
+    return f"plugin {tool.origin.distribution} {tool.origin.plugin}"
 
 
 def shown_source(tool: Tool) -> str:

@@ -62,12 +62,13 @@ def _spaced(text: str) -> bytes:
 class Label(NamedTuple):
     """Where something that was read came from: the key of the source, and what a person reads.
 
-    `policy` is what the configuration says of it; None: nothing.
+    `policy` is what the configuration says of it; None: nothing. `plugin` is the key of the plugin that has the source.
     """
 
     key: str
     shown: str
     policy: str | None = None
+    plugin: str = ""
 
 
 class Passage:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import attrs
-import trio
 
 from pegboard import ConfigError, ErrorCode, ToolError
 from pegboard_chat.budget import Budget
@@ -26,6 +25,8 @@ from pegboard_chat.prices import bundled_prices
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from contextlib import AbstractAsyncContextManager
+
+    import trio
 
     from pegboard import Host, Outcome, Session
     from pegboard_chat.events import Event
@@ -126,6 +127,8 @@ class ChatPage:
         A page that is loaded again leaves its question, which ends a moment later: that is waited for, and what another
         tab of the browser asks is not.
         """
+        import trio
+
         talked = self._talk(stream)
         if talked.asking is not None:
             with trio.move_on_after(LEAVING_S):
@@ -161,6 +164,8 @@ class ChatPage:
             ModelError: the provider did not answer.
             ConfigError: no such model, or none is ready; a bound in money, and no price.
         """
+        import trio
+
         from pegboard_chat.loop import settings_of
 
         talked = self._talk(stream)
