@@ -1,0 +1,118 @@
+"""`pegboard nats init` and `pegboard worker` as a person meets them: what they print, and how they end."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import stat
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import trio
+
+from pegboard import tool
+from pegboard.cli._program import Program
+from pegboard_nats.commands import _serve
+from pegboard_nats.credentials import KeyPair
+from pegboard_nats.settings import NatsSettings
+
+
+class Answer(NamedTuple):
+    """What one run of the program wrote, and its status."""
+
+    status: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+    """`run(*words)` runs `pegboard` in an empty folder."""
+    for name in ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    return lambda *words: Answer(Program().run(["--plugin", "nats", *words]), *capsys.readouterr())
+
+
+def test_init_writes_a_configuration_and_a_key_for_each_role(run: Any, tmp_path: Path) -> None:
+    answer = run("nats", "init", "--folder", "made", "--listen", "127.0.0.1:5222")
+    assert answer.status == 0
+    assert "nats-server -c made/nats-server.conf" in answer.out
+    written = {path.name: path for path in (tmp_path / "made").iterdir()}
+    assert set(written) == {"nats-server.conf", "host.nk", "worker.nk", "watcher.nk"}
+    assert {stat.S_IMODE(path.stat().st_mode) for path in written.values()} == {0o600}
+
+    lines = written["nats-server.conf"].read_text().split("accounts: ")
+    users = json.loads(lines[1])["PEGBOARD"]["users"]
+    seeds = [written[f"{role}.nk"].read_text().strip() for role in ("host", "worker", "watcher")]
+    assert [user["nkey"] for user in users] == [KeyPair(seed).public for seed in seeds]
+    assert 'listen: "127.0.0.1:5222"' in lines[0]
+    assert not any(seed in written["nats-server.conf"].read_text() + answer.out + answer.err for seed in seeds)
+
+
+def test_init_writes_over_nothing(run: Any, tmp_path: Path) -> None:
+    (tmp_path / "nats").mkdir()
+    (tmp_path / "nats" / "worker.nk").write_text("mine")
+    answer = run("nats", "init")
+    assert answer.status == 2
+    assert "worker.nk is there already" in answer.err
+    assert [path.name for path in (tmp_path / "nats").iterdir()] == ["worker.nk"]
+
+
+def test_init_says_where_it_cannot_write(run: Any, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    answer = run("nats", "init", "--folder", "file/below")
+    assert answer.status == 2
+    assert "file/below cannot be written" in answer.err
+    assert "name another --folder" in answer.err
+
+
+@pytest.mark.parametrize("group", ["", "a b", "a.b", "x" * 65, "\x1b[2J"])
+def test_a_worker_of_no_group_does_not_start(run: Any, group: str) -> None:
+    answer = run("worker", "--group", group)
+    assert answer.status == 2
+    assert "is no name of a group" in answer.err
+    assert "\x1b" not in answer.err
+
+
+@pytest.mark.parametrize("words", [("worker",), ("worker", "--group", "g", "--concurrency", "0"), ("nats", "nope")])
+def test_wrong_words_are_told(run: Any, words: tuple[str, ...]) -> None:
+    answer = run(*words)
+    assert answer.status == 2
+    assert answer.err
+
+
+@pytest.mark.parametrize(("number", "ends"), [(signal.SIGTERM, ()), (signal.SIGINT, KeyboardInterrupt)])
+async def test_a_worker_serves_until_it_is_told_to_end(
+    host_with: Any, nats_server: Any, capsys: pytest.CaptureFixture[str], number: signal.Signals, ends: Any
+) -> None:
+    @tool
+    async def double(number: int) -> int:
+        """Double it."""
+        return 2 * number
+
+    host = await host_with()
+    host.add(double)
+    settings = NatsSettings(servers=(nats_server.url,))
+    told, ended = "", trio.Event()
+
+    async def serve() -> None:
+        try:
+            await _serve(host, settings, f"g{number}", 2)
+            assert not ends
+        except KeyboardInterrupt:
+            assert ends is KeyboardInterrupt
+        ended.set()
+
+    with trio.fail_after(30):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(serve)
+            while "(Ctrl-C ends it)" not in told:
+                await trio.sleep(0.01)
+                told += capsys.readouterr().err
+            os.kill(os.getpid(), number)
+            await ended.wait()
+    assert f"serving 1 tool in the group 'g{number}' at" in told
+    assert nats_server.url.removeprefix("nats://") in told
