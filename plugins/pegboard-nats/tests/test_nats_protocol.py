@@ -205,7 +205,7 @@ def test_what_is_no_header_is_not_sent(name: str, value: str) -> None:
 
 
 def test_headers_count_to_the_size_of_a_message() -> None:
-    """A server hangs up at what is too large, and all calls of the link with it."""
+    """A server closes the connection at what is too large, and all calls of the link end with it."""
     one = opened()
     one.publish("a", b"x" * 1000)
     with pytest.raises(TooLargeError) as caught:

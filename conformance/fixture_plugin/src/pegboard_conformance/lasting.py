@@ -88,7 +88,7 @@ async def test_tool_with_task(context: CallContext) -> str:
     peer.require(TASKS)
     answer = await peer.elicit(**form("What is your name?", "name", key="user_name"))
     await peer.start_task()
-    return f"Hello, {(answer.get('content') or {}).get('name', 'stranger')}!"
+    return f"Hello, {(answer.get('content') or {}).get('name', 'nobody')}!"
 
 
 TOOLS = [greet, slow_compute, failing_job, protocol_error_job, confirm_delete, multi_input, test_tool_with_task]

@@ -5,8 +5,8 @@
     a fault of the server, or the end of its bytes, in any state --------> CLOSED
 
 Between INFO and CONNECT the shell may put TLS under the link. Whatever came in clear behind INFO would be taken for
-what the server says under TLS, so nothing but its reason to hang up is read there, and `start_tls` refuses the rest
-(CVE-2011-0411 is the same mistake in SMTP).
+what the server says under TLS, so nothing but its reason to close the connection is read there, and `start_tls` refuses
+the rest (CVE-2011-0411 is the same mistake in SMTP).
 
 What is given to `receive` may be cut anywhere: the events are the same. Everything that a server or a peer says is
 bounded: lines, messages, headers. A message that is too large is skipped, and its headers that are none are left out,
@@ -127,7 +127,7 @@ class Skipped(NamedTuple):
 
 
 class ServerError(NamedTuple):
-    """What the server complains of; after most of these it hangs up."""
+    """What the server complains of; after most of these it closes the connection."""
 
     text: str
 
