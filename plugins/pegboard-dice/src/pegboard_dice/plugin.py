@@ -61,14 +61,6 @@ class DicePlugin:
 
 _plugin = DicePlugin()
 
-
-@hookimpl
-def provide_settings() -> type[DiceSettings]:
-    """`seed`."""
-    return _plugin.provide_settings()
-
-
-@hookimpl
-def provide_tools(settings: DiceSettings) -> Iterable[Tool]:
-    """`roll_dice`, with the operating system's randomness unless a seed is set."""
-    return _plugin.provide_tools(settings)
+# Bound methods carry the mark of their functions.
+provide_settings = _plugin.provide_settings
+provide_tools = _plugin.provide_tools

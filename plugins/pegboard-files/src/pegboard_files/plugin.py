@@ -63,26 +63,8 @@ class FilesPlugin:
 
 _plugin = FilesPlugin()
 
-
-@hookimpl
-def provide_settings() -> type[FilesSettings]:
-    """`roots`, and how much a call may take."""
-    return _plugin.provide_settings()
-
-
-@hookimpl
-def open_resources(settings: FilesSettings) -> AbstractAsyncContextManager[Files] | None:
-    """The roots, held open, and the threads that work on files."""
-    return _plugin.open_resources(settings)
-
-
-@hookimpl
-def provide_tools() -> Iterable[Tool]:
-    """The six tools."""
-    return _plugin.provide_tools()
-
-
-@hookimpl
-def provide_checks(settings: FilesSettings) -> Iterable[Callable[[Any], Iterable[Finding]]]:
-    """Roots that are missing or hold too much, and how files are opened here."""
-    return _plugin.provide_checks(settings)
+# Bound methods carry the mark of their functions.
+provide_settings = _plugin.provide_settings
+open_resources = _plugin.open_resources
+provide_tools = _plugin.provide_tools
+provide_checks = _plugin.provide_checks

@@ -71,26 +71,8 @@ class SystemPlugin:
 
 _plugin = SystemPlugin()
 
-
-@hookimpl
-def open_resources() -> AbstractAsyncContextManager[Isolation]:
-    """What the host has of isolations, found out at the first command."""
-    return _plugin.open_resources()
-
-
-@hookimpl
-def provide_tools() -> Iterable[Tool]:
-    """`echo`, `system_info` and `execute_command`."""
-    return _plugin.provide_tools()
-
-
-@hookimpl
-def make_guards(tool: Tool) -> Guard | None:
-    """The judgement of a command, before a person is asked to confirm it."""
-    return _plugin.make_guards(tool)
-
-
-@hookimpl
-def provide_checks() -> list[Any]:
-    """Why no command may run, if none may, and what commands cannot be kept from."""
-    return _plugin.provide_checks()
+# Bound methods carry the mark of their functions.
+open_resources = _plugin.open_resources
+provide_tools = _plugin.provide_tools
+make_guards = _plugin.make_guards
+provide_checks = _plugin.provide_checks
