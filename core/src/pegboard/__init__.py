@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
 
-from pegboard._starting import collector_paused as _collector_paused
+from pegboard.starting import collector_paused as _collector_paused
 
 with _collector_paused():
     from pegboard._api import call_sync, load_board, open_host, open_host_sync

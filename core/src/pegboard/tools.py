@@ -184,6 +184,18 @@ class Limits(Value):
         """
         return self.cooldown_s is not None or self.rate_limit is not None or self.concurrency is not None
 
+    def to_json(self) -> dict[str, Any]:
+        """Those that are set, by name.
+
+        .. versionadded:: 0.1
+        """
+        said = attrs.asdict(self, recurse=False)
+        return {
+            name: str(value) if name == "rate_limit" else value
+            for name, value in said.items()
+            if value is not None and value is not False
+        }
+
 
 @attrs.frozen(eq=False, repr=False)
 class Origin(Value):

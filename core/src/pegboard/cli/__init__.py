@@ -27,7 +27,7 @@ from __future__ import annotations
 import gc
 from typing import TYPE_CHECKING, NoReturn
 
-from pegboard._starting import lazy_names
+from pegboard.starting import lazy_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,7 +46,14 @@ if TYPE_CHECKING:
     from pegboard.cli._person import ask_person, forget_typed, has_person, read_typed_line, say_yes
     from pegboard.cli._run import ProgramRun
     from pegboard.cli._sources import absence_of, held_line
-    from pegboard.cli._terminal import answer_stream, can_show, is_terminal, moves_cursor, running_third_party_code
+    from pegboard.cli._terminal import (
+        answer_stream,
+        can_show,
+        columns_of,
+        is_terminal,
+        moves_cursor,
+        running_third_party_code,
+    )
     from pegboard.cli._text import printable_line, taken_out_of
     from pegboard.cli._waiting import quiet, waiting
 
@@ -58,6 +65,7 @@ __all__ = [
     "answer_stream",
     "ask_person",
     "can_show",
+    "columns_of",
     "emit",
     "emit_json",
     "emit_line",
@@ -97,7 +105,14 @@ __getattr__ = lazy_names(
         "._person": ("ask_person", "forget_typed", "has_person", "read_typed_line", "say_yes"),
         "._run": ("ProgramRun",),
         "._sources": ("absence_of", "held_line"),
-        "._terminal": ("answer_stream", "can_show", "is_terminal", "moves_cursor", "running_third_party_code"),
+        "._terminal": (
+            "answer_stream",
+            "can_show",
+            "columns_of",
+            "is_terminal",
+            "moves_cursor",
+            "running_third_party_code",
+        ),
         "._text": ("printable_line", "taken_out_of"),
         "._waiting": ("quiet", "waiting"),
     },

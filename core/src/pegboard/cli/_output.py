@@ -24,6 +24,7 @@ from pegboard.cli._terminal import (
 )
 from pegboard.cli._text import printable, printable_json, printable_line
 from pegboard.cli._waiting import quiet
+from pegboard.schema.jsontext import is_half
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -119,17 +120,7 @@ def to_json(value: Any, *, indent: int | None = None) -> str:
     .. versionadded:: 0.1
     """
     text = json.dumps(value, ensure_ascii=False, indent=indent, default=str)
-    return printable_json(text) if is_terminal(answer_stream()) or _has_surrogate(text) else text
-
-
-def _has_surrogate(text: str) -> bool:
-    if text.isascii():
-        return False
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return True
-    return False
+    return printable_json(text) if is_terminal(answer_stream()) or is_half(text) else text
 
 
 def emit_table(headers: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[int] = ()) -> None:

@@ -39,7 +39,7 @@ def describe(tool: Tool, board: Board) -> dict[str, Any]:
         "state": board.state_of(tool.name),
         "version": tool.version,
         "annotations": tool.public_definition["annotations"],
-        "limits": limits_of(tool),
+        "limits": tool.limits.to_json(),
         "run": tool.run,
         "secrets": sorted(tool.secrets),
         "output_schema": tool.output_schema,
@@ -49,16 +49,6 @@ def describe(tool: Tool, board: Board) -> dict[str, Any]:
         ],
         "origin": attrs.asdict(tool.origin),
         "fingerprint": tool.fingerprint,
-    }
-
-
-def limits_of(tool: Tool) -> dict[str, Any]:
-    """The limits that are set, by name."""
-    limits = attrs.asdict(tool.limits, recurse=False)
-    return {
-        name: str(value) if name == "rate_limit" else value
-        for name, value in limits.items()
-        if value is not None and value is not False
     }
 
 
@@ -83,7 +73,7 @@ def _lines(tool: Tool, board: Board) -> list[str]:
         "category": tool.category,
         "tags": ", ".join(sorted(tool.tags)),
         "marks": ", ".join(marks),
-        "limits": ", ".join(f"{name} {value}" for name, value in limits_of(tool).items()),
+        "limits": ", ".join(f"{name} {value}" for name, value in tool.limits.to_json().items()),
         "secrets": ", ".join(sorted(tool.secrets)),
         "state": _state(tool.name, board),
         "from": str(tool.origin),

@@ -155,7 +155,10 @@ def shown_on(stream: TextIO | None, text: str) -> str:
 
 
 def columns_of(stream: TextIO | None) -> int:
-    """How many columns the terminal has; `COLUMNS` of the environment wins, as everywhere."""
+    """How many columns the terminal has; `COLUMNS` of the environment wins, as everywhere.
+
+    .. versionadded:: 0.1
+    """
     variable = os.environ.get("COLUMNS", "")
     if variable.isdecimal() and int(variable):
         return int(variable)

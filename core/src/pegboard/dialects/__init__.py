@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pegboard._starting import lazy_names
+from pegboard.starting import lazy_names
 
 if TYPE_CHECKING:
     from pegboard.dialects._common import SimpleExport, call_of, no_call, tokens_of

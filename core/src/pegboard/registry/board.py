@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from pegboard._renamed import Former
-from pegboard._starting import collector_paused
 from pegboard.config import Config, load_config
 from pegboard.contract import SourceState
 from pegboard.errors import ConfigError, ErrorCode, HeldBackError, PegboardError, PluginError, ToolError, reason_of
@@ -35,6 +34,7 @@ from pegboard.registry.planning import Planner
 from pegboard.registry.plugins import Plugins, load_plugins
 from pegboard.registry.sources import Sources, is_source
 from pegboard.registry.visible import AllTools, ProfileTools, VisibleTools
+from pegboard.starting import collector_paused
 from pegboard.tools import READ_RESULT_NAME, Origin, Tool, tool
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pegboard._starting import lazy_names
+from pegboard.starting import lazy_names
 
 if TYPE_CHECKING:
     from pegboard.schema.check import faults_of as faults_of_schema

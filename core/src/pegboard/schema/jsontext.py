@@ -35,6 +35,7 @@ __all__ = [
     "JsonTextError",
     "check_value",
     "count_nodes",
+    "is_half",
     "loads",
     "shorten",
     "shorten_text",
@@ -298,7 +299,10 @@ def _bad_key(key: object) -> str | None:
 
 
 def is_half(text: str) -> bool:
-    """Whether a text holds half a surrogate pair, which no UTF-8 can carry."""
+    """Whether a text holds half a surrogate pair, which no UTF-8 can carry.
+
+    .. versionadded:: 0.1
+    """
     if text.isascii():
         return False
     try:

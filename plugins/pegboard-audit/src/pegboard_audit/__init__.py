@@ -14,7 +14,9 @@ Each name is imported when it is asked for.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from pegboard.starting import lazy_names
 
 if TYPE_CHECKING:
     from pegboard_audit._calls import CallQuery, CallRecord
@@ -26,22 +28,14 @@ if TYPE_CHECKING:
 
 __all__ = ["AuditDbSettings", "AuditError", "AuditReader", "CallInTree", "CallQuery", "CallRecord", "file_of", "follow"]
 
-_HOMES = {
-    "AuditDbSettings": "settings",
-    "AuditError": "_errors",
-    "AuditReader": "reading",
-    "CallInTree": "_families",
-    "CallQuery": "_calls",
-    "CallRecord": "_calls",
-    "file_of": "settings",
-    "follow": "following",
-}
-"""Where each name lives; every start of a board comes here."""
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "._calls": ("CallQuery", "CallRecord"),
+        "._errors": ("AuditError",),
+        "._families": ("CallInTree",),
+        ".following": ("follow",),
+        ".reading": ("AuditReader",),
+        ".settings": ("AuditDbSettings", "file_of"),
+    },
+)

@@ -9,7 +9,9 @@ A program that chats takes `Chat`, `Conversation` and `open_model`; a package th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from pegboard.starting import lazy_names
 
 __version__ = "0.1.0"
 
@@ -74,46 +76,32 @@ __all__ = [
     "settings_of",
 ]
 
-_HOMES = {
-    "AnswerCut": "pegboard_chat.events",
-    "Budget": "pegboard_chat.budget",
-    "CallDelta": "pegboard_chat.contract",
-    "CallEnded": "pegboard_chat.events",
-    "CallStarted": "pegboard_chat.events",
-    "Chat": "pegboard_chat.loop",
-    "ChatEnded": "pegboard_chat.events",
-    "ChatSettings": "pegboard_chat.settings",
-    "Conversation": "pegboard_chat.conversation",
-    "Delta": "pegboard_chat.contract",
-    "Event": "pegboard_chat.events",
-    "Events": "pegboard_chat.events",
-    "ForcedTool": "pegboard_chat.contract",
-    "Message": "pegboard_chat.conversation",
-    "Model": "pegboard_chat.contract",
-    "ModelDialect": "pegboard_chat.contract",
-    "ModelError": "pegboard_chat.contract",
-    "ModelExport": "pegboard_chat.contract",
-    "ModelRequest": "pegboard_chat.contract",
-    "Provider": "pegboard_chat.contract",
-    "Reply": "pegboard_chat.contract",
-    "RoundEnded": "pegboard_chat.events",
-    "Stop": "pegboard_chat.contract",
-    "StreamReader": "pegboard_chat.contract",
-    "TextDelta": "pegboard_chat.contract",
-    "ThinkingDelta": "pegboard_chat.contract",
-    "ToolChoice": "pegboard_chat.contract",
-    "Usage": "pegboard_chat.conversation",
-    "answer": "pegboard_chat._answer",
-    "open_model": "pegboard_chat.models",
-    "providers_of": "pegboard_chat.models",
-    "settings_of": "pegboard_chat.loop",
-}
-"""Where each name lives; a module is imported when one of its names is asked for: every start of a board comes here."""
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    return getattr(import_module(_HOMES[name]), name)
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "._answer": ("answer",),
+        ".budget": ("Budget",),
+        ".contract": (
+            "CallDelta",
+            "Delta",
+            "ForcedTool",
+            "Model",
+            "ModelDialect",
+            "ModelError",
+            "ModelExport",
+            "ModelRequest",
+            "Provider",
+            "Reply",
+            "Stop",
+            "StreamReader",
+            "TextDelta",
+            "ThinkingDelta",
+            "ToolChoice",
+        ),
+        ".conversation": ("Conversation", "Message", "Usage"),
+        ".events": ("AnswerCut", "CallEnded", "CallStarted", "ChatEnded", "Event", "Events", "RoundEnded"),
+        ".loop": ("Chat", "settings_of"),
+        ".models": ("open_model", "providers_of"),
+        ".settings": ("ChatSettings",),
+    },
+)

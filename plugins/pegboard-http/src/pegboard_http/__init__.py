@@ -8,7 +8,9 @@ clients with `document_of`. Each name is imported when it is asked for.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from pegboard.starting import lazy_names
 
 if TYPE_CHECKING:
     from pegboard_http.document import document_of
@@ -17,13 +19,11 @@ if TYPE_CHECKING:
 
 __all__ = ["HttpSettings", "document_of", "serve_gateway"]
 
-_HOMES = {"HttpSettings": "settings", "document_of": "document", "serve_gateway": "serving"}
-"""Where each name lives; every start of a board comes here."""
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+__getattr__ = lazy_names(
+    __name__,
+    {
+        ".document": ("document_of",),
+        ".serving": ("serve_gateway",),
+        ".settings": ("HttpSettings",),
+    },
+)

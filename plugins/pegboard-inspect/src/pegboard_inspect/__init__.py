@@ -17,7 +17,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from pegboard.starting import lazy_names
 
 if TYPE_CHECKING:
     from pegboard_inspect.pages import Page, PageStream
@@ -25,19 +27,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Page", "PageStream", "inspecting", "serve_inspector", "told_by"]
 
-_HOMES = {
-    "Page": "pages",
-    "PageStream": "pages",
-    "inspecting": "serving",
-    "serve_inspector": "serving",
-    "told_by": "serving",
-}
-"""Where each name lives; every start of a board comes here."""
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+__getattr__ = lazy_names(
+    __name__,
+    {
+        ".pages": ("Page", "PageStream"),
+        ".serving": ("inspecting", "serve_inspector", "told_by"),
+    },
+)

@@ -9,7 +9,9 @@ of a manifest are in `pegboard_manifest.testing`. Each name is imported when it 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from pegboard.starting import lazy_names
 
 if TYPE_CHECKING:
     from pegboard_manifest.bindings.http.faults import faults_of_binding as faults_of_http_binding
@@ -49,35 +51,26 @@ __all__ = [
     "tool_of",
 ]
 
-_HOMES = {
-    "Manifest": "document.Manifest",
-    "ManifestError": "document.ManifestError",
-    "ProjectionError": "projection.ProjectionError",
-    "clean_schema": "texts.clean_schema",
-    "clean_text": "texts.clean_text",
-    "code_of_status": "bindings.http.statuses.code_of",
-    "faults_of_http_binding": "bindings.http.faults.faults_of_binding",
-    "faults_of_http_server": "bindings.http.faults.faults_of_server",
-    "fingerprint_of": "canonical.fingerprint_of",
-    "fingerprint_of_document": "canonical.fingerprint_of_document",
-    "is_loopback": "hygiene.is_loopback",
-    "is_read_only": "tools.is_read_only",
-    "is_reserved_header": "bindings.http.faults.is_reserved",
-    "load_manifest": "document.load",
-    "manifest_of": "document.of_document",
-    "parse_manifest": "document.parse",
-    "project": "projection.project",
-    "sanitise": "hygiene.sanitise",
-    "subschemas": "projection.subschemas",
-    "tool_of": "tools.tool_of",
-}
-"""Where each name lives; every start of a board comes here."""
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    module, _, there = _HOMES[name].rpartition(".")
-    return getattr(import_module(f"{__name__}.{module}"), there)
+__getattr__ = lazy_names(
+    __name__,
+    {
+        ".bindings.http.faults": (
+            "faults_of_http_binding = faults_of_binding",
+            "faults_of_http_server = faults_of_server",
+            "is_reserved_header = is_reserved",
+        ),
+        ".bindings.http.statuses": ("code_of_status = code_of",),
+        ".canonical": ("fingerprint_of", "fingerprint_of_document"),
+        ".document": (
+            "Manifest",
+            "ManifestError",
+            "load_manifest = load",
+            "manifest_of = of_document",
+            "parse_manifest = parse",
+        ),
+        ".hygiene": ("is_loopback", "sanitise"),
+        ".projection": ("ProjectionError", "project", "subschemas"),
+        ".texts": ("clean_schema", "clean_text"),
+        ".tools": ("is_read_only", "tool_of"),
+    },
+)

@@ -8,7 +8,9 @@ served. It imports no class either before one is asked for: every start of a boa
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from pegboard.starting import lazy_names
 
 if TYPE_CHECKING:
     from pegboard_mcp.lock.review import LockReview, review_lock
@@ -29,13 +31,11 @@ __all__ = [
     "review_lock",
 ]
 
-_HOMES = {"LockReview": "lock.review", "review_lock": "lock.review", "Peer": "server.peer", "peer_of": "server.peer"}
-"""Where each name lives; the others are in `prompts_and_resources`."""
-
-
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    return getattr(import_module(f"{__name__}.{_HOMES.get(name, 'prompts_and_resources')}"), name)
+__getattr__ = lazy_names(
+    __name__,
+    {
+        ".lock.review": ("LockReview", "review_lock"),
+        ".prompts_and_resources": ("Message", "Prompt", "PromptArgument", "Resource", "ResourceTemplate"),
+        ".server.peer": ("Peer", "peer_of"),
+    },
+)

@@ -24,6 +24,7 @@ from pegboard.config import setting
 
 if TYPE_CHECKING:
     import ipaddress
+    import logging
     import signal
     import socket
     import ssl
@@ -40,11 +41,13 @@ __all__ = [
     "at_signals",
     "bearer_of",
     "bound_socket",
+    "finish_calls",
     "host_of",
     "is_loopback",
     "require_credential",
     "serve_until_signal",
     "tls_of",
+    "url_of",
 ]
 
 MAX_TOKEN = 8_192
@@ -305,6 +308,14 @@ def bound_socket(bind: str, port: int) -> socket.socket:
     return bound
 
 
+def url_of(scheme: str, host: str, port: int) -> str:
+    """Where something is served, without a path; an address of IPv6 stands in brackets (RFC 3986, section 3.2.2).
+
+    .. versionadded:: 0.1
+    """
+    return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
+
+
 def tls_of(cert: str | None, key: str | None, *, section: str) -> ssl.SSLContext | None:
     """What covers the connections of a server; None: neither file is named.
 
@@ -359,6 +370,39 @@ async def at_signals(
         task_status.started()
         async for number in signals:
             act(number)
+
+
+async def finish_calls(
+    stop: Callable[[float], Awaitable[int]],
+    limit_s: float,
+    hurry: trio.Event,
+    cut: Callable[[], object],
+    log: logging.Logger,
+) -> None:
+    """Let the calls in flight finish, up to the limit or until there is hurry, and say how many were cut off.
+
+    Args:
+        stop: `await stop(limit_s)` begins no more calls, waits for those in flight, and gives how many were cut off.
+        limit_s: how long they may take, in seconds.
+        hurry: nobody wants to wait any more.
+        cut: the limit of `stop` is over now.
+        log: of the server.
+
+    .. versionadded:: 0.1
+    """
+    import trio
+
+    async def press() -> None:
+        await hurry.wait()
+        cut()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(press)
+        left = await stop(limit_s)
+        nursery.cancel_scope.cancel()
+    if left:
+        why = "at once, as was asked for" if hurry.is_set() else f"after {limit_s:g} s"
+        log.warning("%d calls were not done and were cut off %s", left, why)
 
 
 async def serve_until_signal(serve: Callable[..., Awaitable[None]], tell: Callable[[str], None]) -> None:

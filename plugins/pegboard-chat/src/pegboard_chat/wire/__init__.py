@@ -14,7 +14,9 @@ Invariants:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from pegboard.starting import lazy_names
 
 if TYPE_CHECKING:
     from pegboard_chat.conversation import tokens_of
@@ -41,27 +43,15 @@ __all__ = [
     "tokens_of",
 ]
 
-_HOMES = {
-    "HttpModel": "pegboard_chat.wire.http_model",
-    "KeyedProvider": "pegboard_chat.wire.keyed",
-    "Place": "pegboard_chat.wire.faults",
-    "Transport": "pegboard_chat.wire.transport",
-    "error_of": "pegboard_chat.wire.faults",
-    "faults_of_address": "pegboard_chat.wire.keys",
-    "half_answer": "pegboard_chat.wire.faults",
-    "key_for": "pegboard_chat.wire.keys",
-    "list_entries": "pegboard_chat.wire.listing",
-    "missing_key": "pegboard_chat.wire.keys",
-    "open_transport": "pegboard_chat.wire.transport",
-    "read_json": "pegboard_chat.wire.faults",
-    "tokens_of": "pegboard_chat.conversation",
-}
-"""Where each name lives; a module is imported when one of its names is asked for: every start of a board comes here."""
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    return getattr(import_module(_HOMES[name]), name)
+__getattr__ = lazy_names(
+    __name__,
+    {
+        ".faults": ("Place", "error_of", "half_answer", "read_json"),
+        ".http_model": ("HttpModel",),
+        ".keyed": ("KeyedProvider",),
+        ".keys": ("faults_of_address", "key_for", "missing_key"),
+        ".listing": ("list_entries",),
+        ".transport": ("Transport", "open_transport"),
+        "pegboard_chat.conversation": ("tokens_of",),
+    },
+)

@@ -2,6 +2,8 @@
 
 A short command is nothing but its start, and every program that imports the library pays for it. It is one module,
 since each module costs as well.
+
+.. versionadded:: 0.1
 """
 
 from __future__ import annotations
@@ -13,6 +15,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+
+__all__ = ["lazy_names"]
 
 FEW = 3_000
 """So many new values are looked through in a tenth of a millisecond; a board of modules that are loaded makes half."""
@@ -54,6 +58,8 @@ def lazy_names(package: str, modules: Mapping[str, Sequence[str]]) -> Callable[[
 
     Raises:
         AttributeError: from the function; the package has no such name.
+
+    .. versionadded:: 0.1
     """
     homes = {}
     for module, names in modules.items():
