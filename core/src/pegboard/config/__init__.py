@@ -13,9 +13,9 @@ from pegboard.config._files import NAMES, read_table
 from pegboard.config._folders import user_folder
 from pegboard.config._layers import ConfigFault, ValueOrigin
 from pegboard.config._load import find_found_file, load_config
-from pegboard.config._private import keep_private, open_private, private_folder, write_private
+from pegboard.config._private import keep_private, open_private, private_folder, replace_file, write_private
 from pegboard.config._secrets import looks_secret, mask_text, mask_value
-from pegboard.config._settings import CoreSettings, Profile, ToolSettings, setting
+from pegboard.config._settings import CoreSettings, Profile, ToolSettings, above_zero, body_bytes, not_negative, setting
 from pegboard.config._trust import is_held, is_trusted, trust
 
 __all__ = [
@@ -27,6 +27,8 @@ __all__ = [
     "Row",
     "ToolSettings",
     "ValueOrigin",
+    "above_zero",
+    "body_bytes",
     "find_found_file",
     "is_held",
     "is_trusted",
@@ -35,9 +37,11 @@ __all__ = [
     "looks_secret",
     "mask_text",
     "mask_value",
+    "not_negative",
     "open_private",
     "private_folder",
     "read_table",
+    "replace_file",
     "setting",
     "trust",
     "user_folder",

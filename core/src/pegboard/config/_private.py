@@ -52,7 +52,23 @@ def open_private(path: Path, flags: int) -> int:
 
 
 def write_private(path: Path, content: bytes) -> None:
+    """Put the content in the place of a file that is its owner's alone, whole or not at all.
+
+    Raises:
+        OSError: it cannot be written; it is as it was.
+
+    .. versionadded:: 0.1
+    """
+    replace_file(path, content, FILE)
+
+
+def replace_file(path: Path, content: bytes, mode: int | None = None) -> None:
     """Put the content in the place of a file, whole or not at all.
+
+    Args:
+        path: the file; a link is replaced, not what it leads to.
+        content: what it is to hold.
+        mode: its rights; None: those that the system gives to a new file.
 
     Raises:
         OSError: it cannot be written; it is as it was.
@@ -61,11 +77,13 @@ def write_private(path: Path, content: bytes) -> None:
     """
     import tempfile
 
+    mode = 0o666 & ~_umask() if mode is None else mode
+
     number, made = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}.")  # a name that nobody can know
     try:
         with os.fdopen(number, "wb") as file:
             if os.name == "posix":
-                os.fchmod(number, FILE)
+                os.fchmod(number, mode)
             file.write(content)
             file.flush()
             os.fsync(number)
@@ -74,6 +92,12 @@ def write_private(path: Path, content: bytes) -> None:
         with contextlib.suppress(OSError):
             os.unlink(made)  # noqa: PTH108 - as above
         raise
+
+
+def _umask() -> int:
+    mask = os.umask(OTHERS)  # for a moment; what another thread makes then is private
+    os.umask(mask)
+    return mask
 
 
 def keep_private(path: Path, *, is_own: bool) -> None:

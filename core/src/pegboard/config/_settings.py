@@ -16,6 +16,7 @@ import attrs
 from pegboard._frozen import EMPTY, freeze
 from pegboard._values import Value
 from pegboard.config._strictness import Order, least, looser, most, strictest_rate
+from pegboard.limits import LEAST_BODY_BYTES, MOST_BODY_BYTES
 from pegboard.tools import Limits, RateLimit
 
 if TYPE_CHECKING:
@@ -90,14 +91,40 @@ def keys_of(cls: type) -> dict[str, attrs.Attribute[Any]]:
     return {field.alias or field.name: field for field in attrs.fields(cls) if field.init}
 
 
-def _above_zero(_: Any, field: attrs.Attribute[Any], value: float | None) -> None:
+def above_zero(_: Any, field: attrs.Attribute[Any], value: float | None) -> None:
+    """A validator for `setting`: a finite number above zero, or None where the type takes it.
+
+    Raises:
+        ValueError: it is not; the text says what was expected.
+
+    .. versionadded:: 0.1
+    """
     if value is not None and not 0 < value < math.inf:
         raise ValueError("a number above zero")
 
 
-def _not_negative(_: Any, field: attrs.Attribute[Any], value: float | None) -> None:
+def not_negative(_: Any, field: attrs.Attribute[Any], value: float | None) -> None:
+    """A validator for `setting`: a finite number that is zero or above, or None where the type takes it.
+
+    Raises:
+        ValueError: it is not; the text says what was expected.
+
+    .. versionadded:: 0.1
+    """
     if value is not None and not 0 <= value < math.inf:
         raise ValueError("a number not below zero")
+
+
+def body_bytes(_: Any, field: attrs.Attribute[Any], value: int) -> None:
+    """A validator for `setting`: how long a request or a message may be that is read, in bytes.
+
+    Raises:
+        ValueError: it is not; the text says what was expected.
+
+    .. versionadded:: 0.1
+    """
+    if not LEAST_BODY_BYTES <= value <= MOST_BODY_BYTES:
+        raise ValueError(f"a number of bytes from {LEAST_BODY_BYTES} to {MOST_BODY_BYTES}")
 
 
 def _a_rate(_: Any, field: attrs.Attribute[Any], value: str | None) -> None:
@@ -146,10 +173,10 @@ class CoreSettings(Value):
     """
 
     timeout_s: float = setting(
-        30.0, stricter="lower", validator=_above_zero, help="deadline of a tool that has none of its own, in seconds"
+        30.0, stricter="lower", validator=above_zero, help="deadline of a tool that has none of its own, in seconds"
     )
     approval_timeout_s: float = setting(
-        300.0, stricter="lower", validator=_above_zero, help="how long a call waits for a person's yes, in seconds"
+        300.0, stricter="lower", validator=above_zero, help="how long a call waits for a person's yes, in seconds"
     )
     read_only: bool = setting(False, stricter="true", help="refuse tools that may change something")
     user_id: str | None = setting(None, help="who calls, where nobody says it")
@@ -171,16 +198,16 @@ class CoreSettings(Value):
         help="whether words that came from untrusted sources may go into other tools: default, from, to",
     )
     max_arguments_bytes: int = setting(
-        1_000_000, stricter="lower", validator=_above_zero, help="a longer line of batch is refused, in bytes"
+        1_000_000, stricter="lower", validator=above_zero, help="a longer line of batch is refused, in bytes"
     )
     max_result_bytes: int = setting(
-        100_000, stricter="lower", validator=_above_zero, help="a larger result is cut and kept, in bytes"
+        100_000, stricter="lower", validator=above_zero, help="a larger result is cut and kept, in bytes"
     )
     kept_results_bytes: int = setting(
-        16_000_000, stricter="lower", validator=_not_negative, help="memory for cut results of a session, in bytes"
+        16_000_000, stricter="lower", validator=not_negative, help="memory for cut results of a session, in bytes"
     )
     kept_results_s: float = setting(
-        900.0, stricter="lower", validator=_above_zero, help="how long a cut result is kept, in seconds"
+        900.0, stricter="lower", validator=above_zero, help="how long a cut result is kept, in seconds"
     )
 
 
@@ -202,13 +229,13 @@ class ToolSettings(Value):
     enabled: bool | None = setting(None, widens=_brings_back)
     from_: str | None = setting(None)
     executor: str | None = setting(None, widens=True)
-    timeout_s: float | None = setting(None, stricter="lower", validator=_above_zero)
-    cooldown_s: float | None = setting(None, stricter="higher", validator=_not_negative)
+    timeout_s: float | None = setting(None, stricter="lower", validator=above_zero)
+    cooldown_s: float | None = setting(None, stricter="higher", validator=not_negative)
     rate_limit: str | None = setting(None, stricter="rate", validator=_a_rate)
-    concurrency: int | None = setting(None, stricter="lower", validator=_above_zero)
+    concurrency: int | None = setting(None, stricter="lower", validator=above_zero)
     requires_user: bool | None = setting(None, widens=_removes_limit)
     requires_confirmation: bool | str | None = setting(None, widens=_asks_otherwise)
-    max_result_bytes: int | None = setting(None, stricter="lower", validator=_above_zero)
+    max_result_bytes: int | None = setting(None, stricter="lower", validator=above_zero)
     permissions: Mapping[str, Any] = attrs.field(default=EMPTY, converter=freeze, init=True)
 
     def override(self, limits: Limits) -> Limits:
@@ -249,13 +276,13 @@ class Profile(Value):
     without: tuple[str, ...] = setting((), stricter="more")
     read_only: bool = setting(False, stricter="true")
     user_id: str | None = setting(None, widens=True)
-    timeout_s: float | None = setting(None, stricter="lower", validator=_above_zero)
-    cooldown_s: float | None = setting(None, stricter="higher", validator=_above_zero)
+    timeout_s: float | None = setting(None, stricter="lower", validator=above_zero)
+    cooldown_s: float | None = setting(None, stricter="higher", validator=above_zero)
     rate_limit: str | None = setting(None, stricter="rate", validator=_a_rate)
-    concurrency: int | None = setting(None, stricter="lower", validator=_above_zero)
+    concurrency: int | None = setting(None, stricter="lower", validator=above_zero)
     requires_user: bool = setting(False, stricter="true")
     requires_confirmation: bool | str = setting(False, widens=_asks_otherwise)
-    max_result_bytes: int | None = setting(None, stricter="lower", validator=_above_zero)
+    max_result_bytes: int | None = setting(None, stricter="lower", validator=above_zero)
 
     def selects(self, tool: Tool) -> bool:
         """Whether a session of this profile sees the tool."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import attrs
 
 from pegboard import setting
+from pegboard.config import above_zero
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -15,11 +16,6 @@ if TYPE_CHECKING:
 
 MIN_BUDGET = 1024
 """Fewer tokens of thinking the API refuses."""
-
-
-def _above_zero(_: Any, __: Any, value: int) -> None:
-    if value < 1:
-        raise ValueError("a number above zero")
 
 
 def _a_budget(_: Any, __: Any, value: int | str | None) -> None:
@@ -43,7 +39,7 @@ class AnthropicSettings:
     max_tokens: int = setting(
         16_000,
         stricter="lower",
-        validator=_above_zero,
+        validator=above_zero,
         help="of output, thinking included, where a request says nothing else",
     )
     thinking: int | Literal["adaptive", "off"] | None = setting(

@@ -5,27 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping  # noqa: TC003 - the types of fields are looked up at run time
 from fnmatch import fnmatchcase
 from math import inf
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import attrs
 
 from pegboard import PluginError, setting
+from pegboard.config import above_zero, not_negative
 
 if TYPE_CHECKING:
     from pegboard import Tool
 
 CACHE_S, VARY = "cache_s=", "vary="
 """How tags say it: `tags=["cache_s=60", "vary=TENANT"]`."""
-
-
-def _not_negative(_: Any, field: attrs.Attribute[Any], value: float | None) -> None:
-    if value is not None and not 0 <= value < inf:
-        raise ValueError("a number not below zero")
-
-
-def _above_zero(_: Any, field: attrs.Attribute[Any], value: int) -> None:
-    if value < 1:
-        raise ValueError("a number above zero")
 
 
 @attrs.frozen
@@ -36,7 +27,7 @@ class CachedTool:
     """
 
     cache_s: float | None = setting(
-        None, validator=_not_negative, help="how long a result may be given again, in seconds; 0: never"
+        None, validator=not_negative, help="how long a result may be given again, in seconds; 0: never"
     )
     vary: tuple[str, ...] = setting(
         (),
@@ -53,7 +44,7 @@ class CacheSettings:
     """
 
     max_bytes: int = setting(
-        16_000_000, stricter="lower", validator=_above_zero, help="memory for all cached results, in bytes"
+        16_000_000, stricter="lower", validator=above_zero, help="memory for all cached results, in bytes"
     )
     tools: Mapping[str, CachedTool] = setting(
         factory=dict, help="what is cached, by the names of tools; * and ? stand for what they usually do"

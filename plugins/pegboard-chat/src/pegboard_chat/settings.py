@@ -7,19 +7,10 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from pegboard import Fault, setting
+from pegboard.config import above_zero, not_negative
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
-
-def _above_zero(_: Any, field: attrs.Attribute[Any], value: float | None) -> None:
-    if value is not None and not 0 < value < float("inf"):
-        raise ValueError("a number above zero")
-
-
-def _not_negative(_: Any, field: attrs.Attribute[Any], value: float | None) -> None:
-    if value is not None and not 0 <= value < float("inf"):
-        raise ValueError("a number not below zero")
 
 
 @attrs.frozen
@@ -34,32 +25,32 @@ class ChatSettings:
     max_tool_calls: int = setting(
         5,
         stricter="lower",
-        validator=_not_negative,
+        validator=not_negative,
         help="calls that one question may make; those beyond answer with an error",
     )
     max_rounds: int = setting(
         20,
         stricter="lower",
-        validator=_above_zero,
+        validator=above_zero,
         help="requests to the model that one question may make; the last may call nothing",
     )
     max_tokens: int | None = setting(
         None,
         stricter="lower",
-        validator=_above_zero,
+        validator=above_zero,
         help="tokens, read and written, after which only one last request is made",
     )
     max_seconds: float = setting(
         600.0,
         stricter="lower",
-        validator=_above_zero,
+        validator=above_zero,
         help="how long one question may take, in seconds, without the time of a person who is asked; a last request"
         " comes on top",
     )
     max_cost: float | None = setting(
         None,
         stricter="lower",
-        validator=_above_zero,
+        validator=above_zero,
         help="cost, in the currency of the price table, after which one last request is made",
     )
     prices: Mapping[str, Any] = setting(
@@ -70,12 +61,12 @@ class ChatSettings:
     )
     tools_tokens: int = setting(
         8_000,
-        validator=_not_negative,
+        validator=not_negative,
         help="above this price of all definitions the model gets find_tools and call_tool",
     )
-    temperature: float | None = setting(None, validator=_not_negative, help="None: the provider's own")
+    temperature: float | None = setting(None, validator=not_negative, help="None: the provider's own")
     timeout_s: float = setting(
-        300.0, stricter="lower", validator=_above_zero, help="how long one request to a model may take, in seconds"
+        300.0, stricter="lower", validator=above_zero, help="how long one request to a model may take, in seconds"
     )
 
     @classmethod

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import attrs
 
 from pegboard import setting
-
-
-def _above_zero(_: Any, field: attrs.Attribute[int], value: int) -> None:
-    if value < 1:
-        raise ValueError("a number above zero")
+from pegboard.config import above_zero
 
 
 @attrs.frozen(kw_only=True)
@@ -34,31 +28,31 @@ class FilesSettings:
         True, stricter="true", help="whether files that hold keys or passwords by their names, as .env does, are denied"
     )
     max_text_bytes: int = setting(
-        100_000, stricter="lower", validator=_above_zero, help="text that one read_file shows, in bytes"
+        100_000, stricter="lower", validator=above_zero, help="text that one read_file shows, in bytes"
     )
     max_read_bytes: int = setting(
         50_000_000,
         stricter="lower",
-        validator=_above_zero,
+        validator=above_zero,
         help="how far into a file one read_file looks for its lines, in bytes",
     )
     max_binary_bytes: int = setting(
         5_000_000,
         stricter="lower",
-        validator=_above_zero,
+        validator=above_zero,
         help="the largest image, sound or other binary that is handed on, in bytes",
     )
     max_write_bytes: int = setting(
-        10_000_000, stricter="lower", validator=_above_zero, help="the largest file that is written or edited, in bytes"
+        10_000_000, stricter="lower", validator=above_zero, help="the largest file that is written or edited, in bytes"
     )
     max_search_bytes: int = setting(
-        5_000_000, stricter="lower", validator=_above_zero, help="larger files are passed over by search_text, in bytes"
+        5_000_000, stricter="lower", validator=above_zero, help="larger files are passed over by search_text, in bytes"
     )
     max_entries: int = setting(
-        1_000, stricter="lower", validator=_above_zero, help="entries that one listing or search shows"
+        1_000, stricter="lower", validator=above_zero, help="entries that one listing or search shows"
     )
     max_scanned: int = setting(
-        100_000, stricter="lower", validator=_above_zero, help="files and folders that one listing or search looks at"
+        100_000, stricter="lower", validator=above_zero, help="files and folders that one listing or search looks at"
     )
     ripgrep: str = setting("rg", widens=True, help="ripgrep's name or path; empty: never start it")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pegboard.limits import JSON_BYTES, LEAST_BODY_BYTES, MOST_BODY_BYTES
+from pegboard.limits import JSON_BYTES
 
 CONNECT_S = 30.0
 INSTALL_S = 120.0
@@ -28,9 +28,3 @@ def check_count(_: Any, field: Any, value: int | None) -> None:
     """A validator of attrs."""
     if value is not None and not 1 <= value <= MAX_COUNT:
         raise ValueError(f"a whole number from 1 to {MAX_COUNT}")
-
-
-def check_message_bytes(_: Any, field: Any, value: int) -> None:
-    """A validator of attrs."""
-    if not LEAST_BODY_BYTES <= value <= MOST_BODY_BYTES:
-        raise ValueError(f"a number of bytes from {LEAST_BODY_BYTES} to {MOST_BODY_BYTES}")

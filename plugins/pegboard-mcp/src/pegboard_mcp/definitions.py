@@ -18,6 +18,7 @@ from typing import Any, Literal
 import attrs
 
 from pegboard import setting
+from pegboard.config import body_bytes
 from pegboard.limits import LEAST_BODY_BYTES, MOST_BODY_BYTES
 from pegboard_mcp.defaults import (
     CONNECT_S,
@@ -28,7 +29,6 @@ from pegboard_mcp.defaults import (
     REQUEST_S,
     SSE_READ_S,
     check_count,
-    check_message_bytes,
     check_seconds,
 )
 
@@ -43,7 +43,7 @@ BYTES = f"a whole number, {LEAST_BODY_BYTES} to {MOST_BODY_BYTES}"
 COUNT = f"a whole number, 1 to {MAX_COUNT}"
 STDIO, WEB, STREAMS, HTTP = ("stdio",), ("http", "sse", "websocket"), ("http", "sse"), ("http",)
 VALUES: Literal["values"] = "values"
-_VALIDATORS = {SECONDS: check_seconds, BYTES: check_message_bytes, COUNT: check_count}
+_VALIDATORS = {SECONDS: check_seconds, BYTES: body_bytes, COUNT: check_count}
 
 
 def key(

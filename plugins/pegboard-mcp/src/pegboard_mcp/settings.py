@@ -11,15 +11,15 @@ where a configuration has such a table (`pegboard_mcp.definitions`).
 from __future__ import annotations
 
 import importlib
-import math
 from collections.abc import Mapping  # noqa: TC003 - the types of fields are looked up at run time
 from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
 from pegboard import setting
+from pegboard.config import above_zero, body_bytes, not_negative
 from pegboard.limits import REQUEST_BYTES
-from pegboard_mcp.defaults import check_message_bytes, check_seconds
+from pegboard_mcp.defaults import check_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -47,16 +47,6 @@ def __getattr__(name: str) -> Any:
     return getattr(importlib.import_module(_LATER[name]), name)
 
 
-def _not_negative(_: Any, field: attrs.Attribute[Any], value: float) -> None:
-    if not 0 <= value < math.inf:
-        raise ValueError("a number not below zero")
-
-
-def _positive(_: Any, field: attrs.Attribute[Any], value: int) -> None:
-    if value < 1:
-        raise ValueError("a number above zero")
-
-
 @attrs.frozen(kw_only=True)
 class McpSettings:
     """`[plugins.mcp]`.
@@ -78,10 +68,10 @@ class McpSettings:
     max_body_bytes: int = setting(
         REQUEST_BYTES,
         stricter="lower",
-        validator=check_message_bytes,
+        validator=body_bytes,
         help="the longest request or message that is read, in bytes",
     )
-    max_sessions: int = setting(1_000, stricter="lower", validator=_positive, help="sessions that are open at once")
+    max_sessions: int = setting(1_000, stricter="lower", validator=above_zero, help="sessions that are open at once")
     session_idle_s: float = setting(
         1_800.0,
         stricter="lower",
@@ -91,19 +81,19 @@ class McpSettings:
     stop_timeout_s: float = setting(
         10.0,
         stricter="lower",
-        validator=_not_negative,
+        validator=not_negative,
         help="how long calls in flight may go on when serving ends, in seconds",
     )
 
     replace_timeout_s: float = setting(
         600.0,
         stricter="lower",
-        validator=_not_negative,
+        validator=not_negative,
         help="how long a process that is replaced may go on with its calls, questions and sessions, in seconds",
     )
     task_after_s: float | None = setting(
         None,
-        validator=attrs.validators.optional(_not_negative),
+        validator=not_negative,
         help="after how long a call becomes a task where its client takes tasks, in seconds; none: never",
     )
     task_store: Literal["memory", "sqlite"] = setting("memory", help="where tasks are kept")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from pegboard import setting
-from pegboard.config import user_folder
+from pegboard.config import above_zero, user_folder
 
 if TYPE_CHECKING:
     from pegboard_memory._place import Place
@@ -18,11 +18,6 @@ def _a_file(_: Any, field: attrs.Attribute[Any], value: str | None) -> None:
         from pegboard_memory._place import path_of
 
         path_of(value)
-
-
-def _above_zero(_: Any, field: attrs.Attribute[Any], value: int) -> None:
-    if value < 1:
-        raise ValueError("a number above zero")
 
 
 @attrs.frozen
@@ -40,7 +35,7 @@ class MemorySettings:
         help="where the memories are, as sqlite:///memory.db; by default memory.db in the user's data folder",
     )
     max_memories: int = setting(
-        100_000, stricter="lower", validator=_above_zero, help="how many memories one user may have"
+        100_000, stricter="lower", validator=above_zero, help="how many memories one user may have"
     )
     semantic: bool = setting(True, help="search by meaning too, where the extra pegboard-memory[semantic] is installed")
     model: str | None = setting(

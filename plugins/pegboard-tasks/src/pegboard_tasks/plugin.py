@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
 from pegboard import hookimpl, setting
+from pegboard.config import above_zero
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,11 +28,6 @@ def _a_url(_: Any, field: attrs.Attribute[Any], value: str | None) -> None:
             "the URL of an SQLite file (sqlite, a colon, three slashes and its path) or of a PostgreSQL database "
             "(postgresql://USER:PASSWORD@HOST/DATABASE)"
         )
-
-
-def _above_zero(_: Any, field: attrs.Attribute[Any], value: float) -> None:
-    if not 0 < value < math.inf:
-        raise ValueError("a number above zero")
 
 
 @attrs.frozen(kw_only=True)
@@ -56,7 +51,7 @@ class TasksSettings:
     wait_s: float = setting(
         5.0,
         stricter="lower",
-        validator=_above_zero,
+        validator=above_zero,
         help="how long a call waits for the database before it gives up, in seconds",
     )
 
