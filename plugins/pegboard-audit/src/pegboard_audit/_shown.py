@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 import json
-import shutil
 import time
 from typing import TYPE_CHECKING
 
-from pegboard.cli import answer_stream, can_show, emit_line, emit_table, is_terminal, printable_line
+from pegboard.cli import answer_stream, can_show, columns_of, emit_line, emit_table, is_terminal, printable_line
 from pegboard_audit._figures import ASCII_BARS, BARS, milliseconds
 from pegboard_audit._waterfall import ASCII_BLOCK, BLOCK, bar, bars_of, stages_of
 
@@ -139,7 +138,7 @@ def _mark(one: CallRecord, shown: CallRecord) -> str:
 
 def _room(taken: int) -> int:
     """The columns that are left for bars."""
-    return max(shutil.get_terminal_size().columns - taken, LEAST_BAR)
+    return max(columns_of(answer_stream()) - taken, LEAST_BAR)
 
 
 def _block() -> str:

@@ -16,6 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pegboard import ErrorCode, ToolError
+from pegboard.schema.jsontext import is_half
 from pegboard_files._names import decoded, shown
 
 if TYPE_CHECKING:
@@ -84,20 +85,12 @@ def _check(text: str) -> None:
         raise wrong("is empty; write * for everything")
     if len(text) > MAX_GLOB:
         raise wrong(f"has {len(text)} characters, at most {MAX_GLOB} are read")
-    if "\0" in text or not _is_text(text):
+    if "\0" in text or is_half(text):
         raise wrong("holds what no name can hold")
     if text.startswith("/"):
         raise wrong("begins with a slash; a pattern is matched below the path that is searched")
     if ".." in text.split("/"):
         raise wrong("climbs with '..'; a pattern is matched below the path that is searched")
-
-
-def _is_text(text: str) -> bool:
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _compiled(globs: list[str], brackets: bool) -> Any:

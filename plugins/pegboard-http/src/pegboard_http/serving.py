@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from pegboard_serving import bound_socket, require_credential
+from pegboard_serving import bound_socket, finish_calls, require_credential, url_of
 
 if TYPE_CHECKING:
     from pegboard import Host
-    from pegboard_http.app import Gateway
     from pegboard_http.settings import HttpSettings
 
 log = logging.getLogger("pegboard.http")
@@ -62,27 +61,10 @@ async def serve_gateway(
 
     async with trio.open_nursery() as nursery:
         await nursery.start(run)
-        shown = f"[{address[0]}]" if ":" in address[0] else address[0]
-        task_status.started(f"http://{shown}:{address[1]}")
+        task_status.started(url_of("http", *address[:2]))
         try:
             await trio.sleep_forever()
         finally:
             with trio.CancelScope(shield=True):
-                await _end(gateway, settings.stop_timeout_s, hurry)
+                await finish_calls(gateway.stop, settings.stop_timeout_s, hurry, gateway.hurry, log)
                 closing.set()
-
-
-async def _end(gateway: Gateway, limit_s: float, hurry: trio.Event) -> None:
-    """Let the calls in flight finish, up to the limit or until there is hurry."""
-    async with trio.open_nursery() as nursery:
-
-        async def press() -> None:
-            await hurry.wait()
-            gateway.hurry()
-
-        nursery.start_soon(press)
-        left = await gateway.stop(limit_s)
-        nursery.cancel_scope.cancel()
-    if left:
-        why = "at once, as was asked for" if hurry.is_set() else f"after {limit_s:g} s"
-        log.warning("%d calls were not done and were cut off %s", left, why)

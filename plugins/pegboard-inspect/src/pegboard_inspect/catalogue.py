@@ -129,7 +129,7 @@ def whole(tool: Tool, board: Board, profile: str | None = None) -> dict[str, Any
         "why": why_not(tool.name, state, board, visible),
         "annotations": thaw(one.public_definition["annotations"]),
         "timeout_s": board.runtime.timeout_of(one),
-        "limits": _limits(one),
+        "limits": one.limits.to_json(),
         "guards": [_guard(guard) for guard in _in_order(entry.guards)],
         "run": one.run,
         "secrets": sorted(one.secrets),
@@ -145,16 +145,6 @@ def whole(tool: Tool, board: Board, profile: str | None = None) -> dict[str, Any
             for mark in _marks(board)
             if mark.tool.name == tool.name
         ],
-    }
-
-
-def _limits(tool: Tool) -> dict[str, Any]:
-    """Those that are set, by name."""
-    limits = attrs.asdict(tool.limits, recurse=False)
-    return {
-        name: str(value) if name == "rate_limit" else value
-        for name, value in limits.items()
-        if value is not None and value is not False
     }
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import trio
 
 from pegboard import ConfigError
-from pegboard_serving import bound_socket, host_of, is_loopback, require_credential, tls_of
+from pegboard_serving import bound_socket, host_of, is_loopback, require_credential, tls_of, url_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable
@@ -103,7 +103,7 @@ async def serve_inspector(
     address = bound.getsockname()
     names = (host_of(one.removesuffix(":*")) for one in settings.allowed_hosts)
     shown = next(filter(None, names), address[0])  # a certificate is of a name
-    url = f"{'http' if tls is None else 'https'}://{f'[{shown}]' if ':' in shown else shown}:{address[1]}"
+    url = url_of("http" if tls is None else "https", shown, address[1])
     worker = Worker(inspector, config_for(logging.getLogger("pegboard.inspect.server")), log=log, tls=tls)
     closing = trio.Event()
 

@@ -6,11 +6,10 @@ import contextlib
 import difflib
 import os
 import re
-import tempfile
 from typing import TYPE_CHECKING, Any
 
 from pegboard import ConfigError
-from pegboard.config import looks_secret, mask_text
+from pegboard.config import looks_secret, mask_text, replace_file
 from pegboard.text import visible
 from pegboard_mcp.definitions import MASKED
 from pegboard_mcp.secrets import MIN_SECRET, secrets_of_args, secrets_of_config, secrets_of_url
@@ -66,28 +65,10 @@ def write(path: Path, content: bytes, *, like: Path | None = None) -> None:
         target = path.resolve()
         target.parent.mkdir(parents=True, exist_ok=True)
         model = (like or target).resolve()
-        mode = model.stat().st_mode & 0o777 if model.exists() else 0o666 & ~_umask()
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}.")
-        try:
-            with open(handle, "wb") as file:  # noqa: PTH123 - a descriptor, no path
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            os.chmod(name, mode)  # noqa: PTH101 - as above
-            os.replace(name, target)  # noqa: PTH105 - as above
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(name)  # noqa: PTH108 - as above
-            raise
+        replace_file(target, content, model.stat().st_mode & 0o777 if model.exists() else None)
     except (OSError, RuntimeError) as problem:
         why = getattr(problem, "strerror", None) or "the path leads in a circle"
         raise ConfigError(f"{path} cannot be written: {why}", hint="look at who may write there") from None
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def diff(path: Path, before: str, after: str, secrets: Iterable[str] = (), *, is_clean: bool = False) -> str:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import click
@@ -205,11 +204,11 @@ class Evaluation:
 
     def _draw(self, report: Report) -> None:
         """The table and the picture; on a narrow terminal the mistakes stand below the table."""
-        from pegboard.cli import answer_stream, emit, emit_line, emit_table, is_terminal
+        from pegboard.cli import answer_stream, columns_of, emit, emit_line, emit_table, is_terminal
         from pegboard_chat.evals import picture
 
         stream = answer_stream()
-        columns = _columns(stream) if is_terminal(stream) else None
+        columns = columns_of(stream) if is_terminal(stream) else None
         is_narrow = columns is not None and columns < NARROW
         heads, rows = report.table(NARROW_LABEL) if is_narrow else report.table()
         wrong = [(row[0], row[-1]) for row in rows if row[-1]] if is_narrow else []
@@ -237,18 +236,6 @@ class Evaluation:
         usage = series.usage
         cost = money(series.cost, self._currency)
         return f"{series.label}: {counted(usage.input_tokens, 'token')} read, {usage.output_tokens:,} written, {cost}"
-
-
-def _columns(stream: TextIO | None) -> int:
-    """How wide the terminal is."""
-    import shutil
-
-    try:
-        if stream is not None and "COLUMNS" not in os.environ:
-            return os.get_terminal_size(stream.fileno()).columns or 80
-    except (OSError, ValueError):
-        pass
-    return shutil.get_terminal_size().columns
 
 
 @contextlib.contextmanager

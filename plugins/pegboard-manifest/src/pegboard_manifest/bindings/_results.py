@@ -31,6 +31,7 @@ import attrs
 from pegboard import ErrorCode, ToolError, ToolResult
 from pegboard.content import CONTENT_TYPES
 from pegboard.limits import RETURNED_LEVELS
+from pegboard.schema.jsontext import is_half
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -88,7 +89,7 @@ def is_json(value: Any) -> bool:
         item = waiting.pop()
         kind = item.__class__
         if kind is str:
-            if not item.isascii() and not _is_writable(item):
+            if not item.isascii() and is_half(item):
                 return False
         elif kind is int:
             if not _LEAST < item < _MOST:
@@ -108,14 +109,6 @@ def is_json(value: Any) -> bool:
             waiting += item
         elif kind is not bool and item is not None:
             return False
-    return True
-
-
-def _is_writable(text: str) -> bool:
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
     return True
 
 

@@ -161,7 +161,7 @@ def _serve_processes(
     import trio
 
     from pegboard_mcp.commands.connect import options_of, running_program
-    from pegboard_mcp.server.http import require_caller, url_of
+    from pegboard_mcp.server.http import endpoint_of, require_caller
     from pegboard_mcp.server.processes import Processes
     from pegboard_serving import bound_socket
 
@@ -176,7 +176,7 @@ def _serve_processes(
         command += ["--user", user_id] if user_id is not None else []
         parent = Processes(command, count, bound, settings.stop_timeout_s, tell)
 
-        where = f"{_count_of(board)} at {url_of(transport, address)}"
+        where = f"{_count_of(board)} at {endpoint_of(transport, address)}"
         ready = f"serving {where} in {count} processes (Ctrl-C ends it, SIGHUP replaces them)"
         trio.run(parent.run, lambda: tell(ready))
 

@@ -11,7 +11,7 @@ import trio
 from pegboard.schema.envelope import TooLong
 from pegboard_mcp.server._flights import cut_off, refusal
 from pegboard_mcp.server.auth import CALLER, answer_plainly
-from pegboard_mcp.server.messages import NoMessageError, value_of
+from pegboard_mcp.server.messages import NoMessageError, message_in, value_of
 from pegboard_serving import LAST_S
 from pegboard_serving.bodies import BodyError
 from pegboard_serving.sharing import owner_of
@@ -45,6 +45,19 @@ async def read_message(scope: Scope, receive: Receive, send: Send, bodies: Bodie
         return None
     assert not isinstance(body, TooLong), "it has no value"
     return body.removeprefix(BOM_UTF8), value
+
+
+async def refuse(flights: Flights, message: Any, send: Send) -> bool:
+    """Answer what is not a message, and a request that comes while serving ends; whether it was one of these."""
+    try:
+        message_in(message)
+    except NoMessageError as problem:
+        await answer_error(send, 400, problem)
+        return True
+    if flights.stopping and "method" in message and "id" in message:
+        await answer_json(send, 503, refusal(message["id"]), retry=True)
+        return True
+    return False
 
 
 async def answer_error(send: Send, status: int, problem: NoMessageError) -> None:

@@ -18,7 +18,7 @@ import trio
 
 from pegboard_mcp.server._flights import LOOK_S, Flights
 from pegboard_mcp.server.auth import Gatekeeper, answer_plainly
-from pegboard_serving import LAST_S, HostCheck, bound_socket, require_credential
+from pegboard_serving import LAST_S, HostCheck, bound_socket, finish_calls, require_credential, url_of
 from pegboard_serving.bodies import SKIPPED
 from pegboard_serving.sharing import Places, most_of_one
 
@@ -228,7 +228,7 @@ async def serve_server(
 
     async with trio.open_nursery() as nursery:
         await nursery.start(run)
-        task_status.started(url_of(transport, address))
+        task_status.started(endpoint_of(transport, address))
         try:
             if shared is None:
                 await trio.sleep_forever()
@@ -267,29 +267,20 @@ def _instances_of(server: Server[Any], settings: McpSettings, shared: SharedPort
     return instances
 
 
-def url_of(transport: str, address: Any) -> str:
+def endpoint_of(transport: str, address: Any) -> str:
     """Where it is served, as a client is told."""
-    shown = f"[{address[0]}]" if ":" in address[0] else address[0]
-    scheme = "ws" if transport == "websocket" else "http"
-    return f"{scheme}://{shown}:{address[1]}{PATHS[transport]}"
+    return url_of("ws" if transport == "websocket" else "http", *address[:2]) + PATHS[transport]
 
 
 async def _end(http_app: HttpApp, serving: trio.CancelScope, limit_s: float, hurry: trio.Event) -> None:
     """Let the calls in flight finish, up to the limit or until there is hurry, and have `serving` end soon after."""
 
-    async def press() -> None:
-        await hurry.wait()
+    def cut() -> None:
         http_app.flights.hurry()
         serving.deadline = trio.current_time() + HURRY_S
 
     try:
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(press)
-            left = await http_app.flights.stop(limit_s)
-            nursery.cancel_scope.cancel()
-        if left:
-            why = "at once, as was asked for" if hurry.is_set() else f"after {limit_s:g} s"
-            log.warning("%d calls were not done and were cut off %s", left, why)
+        await finish_calls(http_app.flights.stop, limit_s, hurry, cut, log)
     finally:
         http_app.closing.set()
         serving.deadline = min(serving.deadline, trio.current_time() + 2 * LAST_S)

@@ -13,10 +13,9 @@ from uuid import UUID
 import trio
 from mcp.server.sse import SseServerTransport
 
-from pegboard_mcp.server._answers import Answering, answer_error, answer_json, read_message, replaying
-from pegboard_mcp.server._flights import Watched, refusal
+from pegboard_mcp.server._answers import Answering, read_message, refuse, replaying
+from pegboard_mcp.server._flights import Watched
 from pegboard_mcp.server.auth import CALLER, answer_plainly
-from pegboard_mcp.server.messages import NoMessageError, message_in
 from pegboard_serving import LAST_S
 from pegboard_serving.bodies import Bodies
 from pegboard_serving.sharing import Place, Places, owner_of
@@ -153,13 +152,7 @@ class SseEndpoints:
         if session is None:  # nothing that the SDK would only log as it came
             await answer_plainly(scope, send, 400, b"session_id is none")
             return
-        try:
-            message_in(message)
-        except NoMessageError as problem:
-            await answer_error(send, 400, problem)
-            return
-        if self._flights.stopping and isinstance(message, dict) and "method" in message and "id" in message:
-            await answer_json(send, 503, refusal(message["id"]), retry=True)
+        if await refuse(self._flights, message, send):
             return
         if self._waiting[session] >= MAX_WAITING:
             await answer_plainly(scope, send, 503, b"read the stream first", retry=True)

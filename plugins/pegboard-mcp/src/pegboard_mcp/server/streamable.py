@@ -7,11 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pegboard_mcp.server import _sdk
-from pegboard_mcp.server._answers import answer_error, answer_json, in_flight, lasting, read_message, replaying
-from pegboard_mcp.server._flights import refusal
+from pegboard_mcp.server._answers import in_flight, lasting, read_message, refuse, replaying
 from pegboard_mcp.server._sdk import MCP_SESSION_ID_HEADER, SessionManager
 from pegboard_mcp.server.auth import CALLER, answer_plainly
-from pegboard_mcp.server.messages import NoMessageError, message_in
 from pegboard_serving.bodies import Bodies
 from pegboard_serving.sharing import Place, Places, owner_of
 
@@ -193,20 +191,13 @@ class Streamable:
                 await send({"type": "http.response.start", "status": 202, "headers": [(b"content-length", b"0")]})
                 await send({"type": "http.response.body", "body": b""})
                 return
-        try:
-            message_in(message)
-        except NoMessageError as problem:
-            await answer_error(send, 400, problem)
-            return
-        is_request = "method" in message and "id" in message
-        if is_request and flights.stopping:
-            await answer_json(send, 503, refusal(message["id"]), retry=True)
+        if await refuse(flights, message, send):
             return
         if fast_path is not None:
             fast_path.seen(scope)
             fast_path.note_cancel(scope, message)
         again = replaying(body, receive)
-        if not is_request:
+        if "method" not in message or "id" not in message:
             await self._manager.handle_request(scope, again, send)
         elif message["method"] == "initialize":
             await in_flight(flights, self._open, scope, again, send, message["id"])
