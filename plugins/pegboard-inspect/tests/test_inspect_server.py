@@ -16,6 +16,7 @@ import trio
 
 from pegboard import CallContext, ErrorCode, ToolError, hookimpl, tool
 from pegboard_inspect import Page, PageStream, plugin, serve_inspector
+from pegboard_inspect.access import GUESSES_S, MAX_GUESSES
 from pegboard_serving.tool_logs import LOGGER
 
 
@@ -103,6 +104,26 @@ async def test_an_address_lets_in_once_and_the_next_one_is_told(host_with: Any) 
         about = (await one.get("about")).json()
         assert about["user_id"] == "ada"
         assert [page["path"] for page in about["pages"]] == ["sources", "health"]
+
+
+async def test_too_many_wrong_tokens_are_told_and_browsers_that_are_in_go_on(
+    host_with: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with inspected(host_with, plugins={"inspect": {"tokens": {"let-grace-in": "grace"}}}) as it:
+        visit = await it.enter()
+
+        async def guess(token: str) -> httpx2.Response:
+            answer: httpx2.Response = await it.client.post("/enter", json={"token": token}, headers={"origin": it.url})
+            return answer
+
+        answers = [await guess(f"guess {number}") for number in range(MAX_GUESSES + 1)]
+        assert [one.status_code for one in answers] == [401] * (MAX_GUESSES - 1) + [429] * 2
+        assert 0 < int(answers[-1].headers["retry-after"]) <= GUESSES_S
+        assert "wrong tokens came from here" in answers[-1].json()["problem"]
+        assert (await guess("let-grace-in")).status_code == 429
+        assert (await visit.get("about")).status_code == 200
+        assert (await it.enter()).base != visit.base
+    assert [one.levelname for one in caplog.records if "wrong tokens" in one.getMessage()] == ["WARNING"]
 
 
 async def test_a_call_says_what_the_tool_says_and_asks_what_it_asks(host_with: Any) -> None:

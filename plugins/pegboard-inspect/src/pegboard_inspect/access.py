@@ -8,6 +8,10 @@ up. What the browser gets for it is a cookie that no script can read, that pages
 whose path nobody can guess: browsers send cookies to every port of a host, so that another server on this machine,
 which somebody happens to visit, would be given it under a path such as `/`.
 
+Wrong tokens are counted by the address that they come from. Where there were too many, the configured tokens are not
+looked at for a while; the one-time token, which nobody can guess, always lets in: who shares an address with whoever
+guesses, as all users of a machine do, is not locked out by them. Browsers that were let in go on.
+
 Nothing here does any I/O. Tokens and cookies are kept as their SHA-256.
 """
 
@@ -15,13 +19,16 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import ipaddress
 import secrets
+from collections import OrderedDict, deque
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from pegboard import Session
     from pegboard_inspect.calling import RunningCall
@@ -31,6 +38,13 @@ COOKIE = "pegboard_inspect"
 MAX_VISITORS = 16
 """Browsers that are let in at once; one more, and the first of the same user, or else of all, has to come again."""
 MAX_TOKEN = 8_192
+MAX_GUESSES = 10
+"""Wrong tokens of one address that are looked at within `GUESSES_S`."""
+GUESSES_S = 60.0
+MAX_ADDRESSES = 10_000
+"""Addresses whose wrong tokens are counted; of more, that whose last one is the longest ago is forgotten."""
+IPV6_NETWORK = 64
+"""Whoever has an IPv6 address has all of its network of this many bits (RFC 4291, section 2.5.4)."""
 
 
 @attrs.define(eq=False)
@@ -57,15 +71,56 @@ class Visitor:
         return hmac.compare_digest(self._digest, _digest(cookie))
 
 
+class Guesses:
+    """Wrong tokens, by the address that they come from.
+
+    Args:
+        clock: seconds, from anywhen.
+    """
+
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        self._clock = clock
+        self._wrong: OrderedDict[str, deque[float]] = OrderedDict()
+
+    def note(self, address: str) -> None:
+        """One more was wrong."""
+        key = _network_of(address)
+        self._wrong.setdefault(key, deque(maxlen=MAX_GUESSES)).append(self._clock())
+        self._wrong.move_to_end(key)
+        if len(self._wrong) > MAX_ADDRESSES:
+            self._wrong.popitem(last=False)
+
+    def wait_s(self, address: str) -> float:
+        """How long tokens of this address are not looked at; 0: they are."""
+        wrong = self._wrong.get(_network_of(address), ())
+        return max(0.0, wrong[0] + GUESSES_S - self._clock()) if len(wrong) == MAX_GUESSES else 0.0
+
+
+def _network_of(address: str) -> str:
+    """Whose address it is, as far as it tells: all of this machine are one, and so are those of one IPv6 network."""
+    try:
+        ip = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return ""
+    ip = getattr(ip, "ipv4_mapped", None) or ip
+    if ip.is_loopback:
+        return "this machine"
+    return str(ip) if ip.version == 4 else str(ipaddress.ip_network((int(ip), IPV6_NETWORK), strict=False))
+
+
 class Access:
     """The tokens and the visitors of one inspector.
 
     Args:
         tokens: those that are configured.
         is_secure: whether browsers come by TLS, and are to say the cookie by TLS alone.
+        guesses: counts wrong tokens.
     """
 
-    def __init__(self, tokens: Tokens | None = None, *, is_secure: bool = False) -> None:
+    def __init__(
+        self, tokens: Tokens | None = None, *, is_secure: bool = False, guesses: Guesses | None = None
+    ) -> None:
+        self.guesses = Guesses() if guesses is None else guesses
         self._tokens = tokens
         self._secure = "; Secure" if is_secure else ""
         self._token: bytes | None = None
@@ -77,15 +132,20 @@ class Access:
         self._token = _digest(token)
         return token
 
-    def enter(self, token: object) -> tuple[Visitor, str] | None:
-        """Let in whoever has the token: the visitor, and the header that sets its cookie. None: it is not the token."""
-        if not isinstance(token, str) or len(token) > MAX_TOKEN:
-            return None
+    def enter(self, token: object, address: str = "") -> tuple[Visitor, str] | None:
+        """Let in whoever has the token: the visitor, and the header that sets its cookie. None: it is not the token, or
+        too many of this address were wrong (`guesses.wait_s`)."""
+        token = token if isinstance(token, str) and len(token) <= MAX_TOKEN else ""
         if self._token is not None and hmac.compare_digest(self._token, _digest(token)):
             self._token = None
             return self._let_in(None)
+        if self.guesses.wait_s(address):
+            return None
         caller = None if self._tokens is None else self._tokens.find(token)
-        return None if caller is None else self._let_in(caller)
+        if caller is None:
+            self.guesses.note(address)
+            return None
+        return self._let_in(caller)
 
     def _let_in(self, caller: Caller | None) -> tuple[Visitor, str]:
         if len(self._visitors) >= MAX_VISITORS:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 import os
 import time
 from importlib import resources
@@ -26,7 +27,7 @@ import trio
 
 from pegboard import PegboardError, ToolError, __version__
 from pegboard_inspect import catalogue, elsewhere, own_pages
-from pegboard_inspect.access import Access, Visitor
+from pegboard_inspect.access import MAX_GUESSES, Access, Visitor
 from pegboard_inspect.calling import LogLines, RunningCall, answer_of, current
 from pegboard_inspect.pages import Page, PageStream
 from pegboard_inspect.recording import Recording
@@ -131,7 +132,7 @@ class Inspector:
                 await self._route(request)
         except RefusedError as problem:
             if not request.has_begun:
-                await request.answer_json({"problem": str(problem)}, problem.status)
+                await request.answer_json({"problem": str(problem)}, problem.status, problem.headers)
         except PegboardError as problem:
             if not request.has_begun:
                 await request.answer_json({"problem": problem.message, "hint": problem.hint}, 400)
@@ -172,8 +173,16 @@ class Inspector:
 
     async def _enter(self, request: Request) -> None:
         given = await request.json(self._bodies, "nobody")
-        found = self.access.enter(given.get("token"))
+        address = (request.scope.get("client") or ("",))[0]
+        had_to_wait = self.access.guesses.wait_s(address) > 0
+        found = self.access.enter(given.get("token"), address)
         if found is None:
+            if wait_s := math.ceil(self.access.guesses.wait_s(address)):
+                if not had_to_wait:
+                    log.warning(
+                        "%d wrong tokens came from %s; the next is looked at in %d s", MAX_GUESSES, address, wait_s
+                    )
+                raise _too_many_guesses(wait_s)
             raise RefusedError(401, "this token lets nobody in: an address is good once, and an old one is not")
         visitor, cookie = found
         visitor.session = self._session(visitor)
@@ -451,6 +460,12 @@ def _call_of(given: Mapping[str, Any]) -> tuple[str, Any]:
     if not isinstance(name, str):
         raise RefusedError(400, "expected the name of a tool")
     return name, arguments
+
+
+def _too_many_guesses(wait_s: int) -> RefusedError:
+    why = f"{MAX_GUESSES} wrong tokens came from here; the next one is looked at in {wait_s} s"
+    told = f"{why}; a new address that the program tells lets in at once"
+    return RefusedError(429, told, [(b"retry-after", b"%d" % wait_s)])
 
 
 def _require_method(request: Request, method: str) -> None:

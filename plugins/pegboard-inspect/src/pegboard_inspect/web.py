@@ -50,11 +50,12 @@ SAFE = (
 
 
 class RefusedError(Exception):
-    """A request is refused: the status, and why."""
+    """A request is refused: the status, why, and further headers."""
 
-    def __init__(self, status: int, why: str) -> None:
+    def __init__(self, status: int, why: str, headers: Iterable[tuple[bytes, bytes]] = ()) -> None:
         super().__init__(why)
         self.status = status
+        self.headers = headers
 
 
 class Request:
