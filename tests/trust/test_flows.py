@@ -20,7 +20,18 @@ import trio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pegboard import ConfigError, ErrorCode, TextContent, ToolError, ToolResult, load_board, open_host, tool
+from pegboard import (
+    ConfigError,
+    ErrorCode,
+    Outcome,
+    Stage,
+    TextContent,
+    ToolError,
+    ToolResult,
+    load_board,
+    open_host,
+    tool,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
@@ -69,6 +80,47 @@ def read_host(host_with: Any, source: Any, sources: Any) -> Callable[..., Awaita
 
 
 # -- what a person reads
+
+
+@pytest.mark.parametrize(("answer", "verdict"), [(True, "passed"), (False, "refused")])
+async def test_observers_hear_what_a_person_was_asked_and_of_which_guard(
+    read_host: Any, answer: bool, verdict: str
+) -> None:
+    host, person, heard = await read_host(), Person(answer=answer), list[Outcome]()
+    stop = host.add_observer(heard.append, plugin="test")
+    session = host.session(confirm=person)
+    await session.call("send_mail", {"to": EVE})
+    await session.call("web_search", {"query": "weather"})
+    await session.call("send_mail", {"to": EVE, "body": SECRET})
+    stop()
+    mails = [outcome for outcome in heard if outcome.call.name == "send_mail"]
+    said = [one for outcome in mails for one in outcome.verdicts if one.stage is Stage.APPROVE]
+    asked = [(one.guard, one.verdict, one.asked) for one in said]
+    assert asked == [("flows", "passed", ()), ("flows", verdict, tuple(person.questions))]
+    assert len(person.questions) == 1
+
+
+async def test_what_several_calls_ask_at_once_is_told_of_each_alone(read_host: Any) -> None:
+    host, heard, both = await read_host(), list[Outcome](), trio.Event()
+    waiting: list[str] = []
+
+    async def person(asked: Confirmation) -> bool:
+        waiting.append(asked.question)
+        if len(waiting) == 2:
+            both.set()
+        await both.wait()
+        return True
+
+    stop = host.add_observer(heard.append, plugin="test")
+    session = host.session(confirm=person)
+    await session.call("web_search", {"query": "weather"})
+    async with trio.open_nursery() as nursery:
+        for body in (SECRET, PAGE[:60]):
+            nursery.start_soon(session.call, "send_mail", {"to": "ada@example.org", "body": body})
+    stop()
+    told = {outcome.call.arguments["body"]: one.asked for outcome in heard for one in outcome.verdicts if one.asked}
+    assert {body: len(asked) for body, asked in told.items()} == {SECRET: 1, PAGE[:60]: 1}
+    assert all(body[:20] in asked[0] for body, asked in told.items())
 
 
 async def test_the_question_names_tool_source_and_words_and_marks_them(read_host: Any) -> None:

@@ -15,7 +15,7 @@ from pegboard.dialects._common import call_of
 from pegboard.errors import ErrorCode, Retry, ToolError
 from pegboard.pipeline.classify import pass_on, timed_out
 from pegboard.pipeline.normalise import clean_error
-from pegboard.pipeline.stages import Trace
+from pegboard.pipeline.stages import Trace, asked_here
 from pegboard.registry import Page, page_of
 from pegboard.results import ToolResult, stamped
 from pegboard.session import CHECKPOINT_S, SOURCES_WAIT_S, Confirmation, Session
@@ -321,6 +321,8 @@ class HostSession(Session):
         import trio
 
         assert self._confirm is not None, "whoever asks has looked"
+        if (asked := asked_here.get()) is not None:
+            asked.append(confirmation.question)
         if not self._asking:
             for scope in self._held:
                 self._held[scope], scope.deadline = scope.deadline - trio.current_time(), float("inf")

@@ -170,6 +170,9 @@ class Layer(Shown):
 class Verdict(NamedTuple):
     """What one guard said in one call, for the audit: `passed`, `refused`, `would_refuse` (mode observe), `failed`.
 
+    `asked` are the questions that it asked a person, as they were read. They may quote arguments: whoever keeps none of
+    those keeps none of these.
+
     .. versionadded:: 0.1
     """
 
@@ -177,6 +180,7 @@ class Verdict(NamedTuple):
     stage: Stage
     verdict: str
     duration_us: float
+    asked: tuple[str, ...] = ()
 
 
 class Timings(Mapping[str, float]):

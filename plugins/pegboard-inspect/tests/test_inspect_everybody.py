@@ -128,7 +128,7 @@ def test_all_that_the_page_does_is_done_by_keys_alone(look: Any) -> None:
     page.keyboard.type("true")
     keys.to("Dry run")
     keys.press("Enter")
-    page.get_by_text("It would run.").wait_for()
+    page.get_by_text("It would run if a person says yes.").wait_for()
     keys.to("Copy as", "SELECT")
     keys.to("Rules")
     keys.press("ArrowRight", "ArrowRight")

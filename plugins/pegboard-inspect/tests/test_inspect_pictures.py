@@ -88,7 +88,7 @@ def of_a_tool(look: Any) -> None:
     page.get_by_role("button", name="Add to items").click()
     look.field("items 1").fill("Darjeeling, 100 g")
     page.get_by_role("button", name="Dry run").click()
-    page.get_by_text("It would run.").wait_for()
+    page.get_by_text("It would run if a person says yes.").wait_for()
 
 
 def of_a_fault(look: Any) -> None:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from pegboard.contract import Observer, Outcome
 
-__all__ = ["AuditSettings", "shown_arguments"]
+__all__ = ["AuditSettings", "shown_arguments", "shown_question"]
 
 log = logging.getLogger("pegboard.audit")
 
@@ -143,14 +143,30 @@ def shown_arguments(outcome: Outcome) -> Any:
     .. versionadded:: 0.1
     """
     arguments = outcome.call.arguments
-    if outcome.tool is not None and outcome.tool.secrets:
-        known = filter(None, (os.environ.get(name, "") for name in outcome.tool.secrets))
-        arguments = _masked(arguments, tuple(sorted(known, key=len, reverse=True)))
+    if secrets := _secrets_of(outcome):
+        arguments = _masked(arguments, secrets)
     try:
         text = json.dumps(arguments, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError):  # nothing that JSON brought
         return f"arguments that are not JSON, of the type {type(arguments).__name__}"
     return json.loads(text) if len(text) <= MAX_ARGUMENTS else text[:MAX_ARGUMENTS] + "..."
+
+
+def shown_question(outcome: Outcome, question: str) -> str:
+    """A question of `Verdict.asked`, which may quote arguments, as whoever keeps those may keep it.
+
+    .. versionadded:: 0.1
+    """
+    text = mask(question, _secrets_of(outcome))
+    return text if len(text) <= MAX_ARGUMENTS else text[:MAX_ARGUMENTS] + "..."
+
+
+def _secrets_of(outcome: Outcome) -> tuple[str, ...]:
+    """What the secrets that the tool declares are just now, the longest first."""
+    if outcome.tool is None or not outcome.tool.secrets:
+        return ()
+    known = filter(None, (os.environ.get(name, "") for name in outcome.tool.secrets))
+    return tuple(sorted(known, key=len, reverse=True))
 
 
 def _masked(value: Any, secrets: tuple[str, ...], depth: int = MAX_DEPTH) -> Any:

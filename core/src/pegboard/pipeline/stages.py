@@ -11,6 +11,7 @@ import contextlib
 import inspect
 import logging
 import os
+from contextvars import ContextVar
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
     """The arguments as they stand after repair, the handler's keyword arguments, what was repaired."""
 
 log = logging.getLogger("pegboard")
+
+asked_here: ContextVar[list[str] | None] = ContextVar("pegboard.asked_here", default=None)
+"""The questions that the guard asks a person which is just being asked itself, while somebody observes the call."""
 
 MAX_LISTED = 10
 """How many faults the text of an error tells; `details` has them all."""
@@ -87,13 +91,13 @@ def make_admit(tool: Tool, guards: tuple[Guard, ...]) -> Callable[[Session, Trac
     return admit
 
 
-def _record(trace: Trace, guard: Guard, refusal: Any, started: float) -> None:
+def _record(trace: Trace, guard: Guard, refusal: Any, started: float, asked: Sequence[str] = ()) -> None:
     word = "passed"
     if isinstance(refusal, GuardFailedError):
         word = "failed"
     elif isinstance(refusal, ToolError):
         word = "refused" if guard.mode == "enforce" else "would_refuse"
-    verdict = Verdict(guard.name, guard.stage, word, round((perf_counter() - started) * 1e6, 1))
+    verdict = Verdict(guard.name, guard.stage, word, round((perf_counter() - started) * 1e6, 1), tuple(asked))
     trace.verdicts = (*trace.verdicts, verdict)
 
 
@@ -220,6 +224,8 @@ async def approve(
     for guard in guards:
         started = perf_counter()
         refusal: Any = None
+        asked: list[str] = []
+        heard = None if trace is None else asked_here.set(asked)
         # The calls around this one wait for it, and do not run out of time meanwhile.
         still = context._stopped_clock() if context.depth else contextlib.nullcontext()
         with still, trio.move_on_after(timeout_s) as scope:
@@ -232,6 +238,9 @@ async def approve(
                         refusal = _odd_guard(tool, guard, refusal)
             except BaseException as problem:  # noqa: BLE001 - a guard that fails refuses
                 refusal = _failed_guard(tool, guard, problem)
+            finally:
+                if heard is not None:
+                    asked_here.reset(heard)
         if scope.cancelled_caught:
             refusal = ToolError(
                 ErrorCode.FORBIDDEN,
@@ -242,7 +251,7 @@ async def approve(
                 retry=Retry.SAME.value,
             )
         if trace is not None:
-            _record(trace, guard, refusal, started)
+            _record(trace, guard, refusal, started, asked)
         if refusal is not None and guard.mode == "enforce":
             raise refusal
 

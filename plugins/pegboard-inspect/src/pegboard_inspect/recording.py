@@ -17,7 +17,7 @@ from collections import Counter, deque
 from typing import TYPE_CHECKING, Any
 
 from pegboard import Outcome
-from pegboard.guards.audit import shown_arguments
+from pegboard.guards.audit import shown_arguments, shown_question
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -215,12 +215,14 @@ def _how_long(one: Heard) -> dict[str, Any]:
         "duration_ms": round(one.duration_ms, 3),
         "status": one.status,
         "timings": dict(one.timings),
-        "guards": [_said(verdict) for verdict in one.verdicts],
+        "guards": [_said(verdict, one) for verdict in one.verdicts],
     }
 
 
-def _said(one: Verdict) -> dict[str, Any]:
-    return {"guard": one.guard, "stage": one.stage.value, "verdict": one.verdict, "us": one.duration_us}
+def _said(verdict: Verdict, one: Heard) -> dict[str, Any]:
+    asked = [shown_question(one, question) for question in verdict.asked] if isinstance(one, Outcome) else []
+    said = {"guard": verdict.guard, "stage": verdict.stage.value, "verdict": verdict.verdict, "us": verdict.duration_us}
+    return {**said, "asked": asked}
 
 
 def _running_row(call: ToolCall, session: Session, parent_id: str | None, began: float) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from pegboard.guards.audit import shown_question
 from pegboard_chat.events import RoundEnded, event_to_json
 from pegboard_inspect import Page
 
@@ -53,7 +54,13 @@ def outcome_to_json(outcome: Outcome) -> dict[str, Any]:
         "duration_ms": round(outcome.duration_ms, 3),
         "timings": dict(outcome.timings),
         "guards": [
-            {"guard": one.guard, "stage": one.stage.value, "verdict": one.verdict, "us": one.duration_us}
+            {
+                "guard": one.guard,
+                "stage": one.stage.value,
+                "verdict": one.verdict,
+                "us": one.duration_us,
+                "asked": [shown_question(outcome, question) for question in one.asked],
+            }
             for one in outcome.verdicts
         ],
     }

@@ -2,7 +2,7 @@
 
 import { Problem, enter, get, isIn, post, stream } from "./api.js";
 import { asking } from "./asking.js";
-import { dialog, fill, h, say, tabs, tree, table, text } from "./dom.js";
+import { dialog, fill, h, question, say, tabs, tree, table, text } from "./dom.js";
 import { Form } from "./form.js";
 import * as calls from "./calls.js";
 import { parse } from "./json.js";
@@ -56,7 +56,7 @@ function drawNavigation(path) {
 /** What a page of a plugin asks, and what shows it; docs/how-to/inspect-the-board.md says each. */
 const boardOf = (page, name) => ({
   name,
-  h, text, tree, table, tabs, fill, dialog, say, ms, parse, markdown, result: resultView, waterfall: calls.waterfall,
+  h, text, tree, table, tabs, fill, dialog, say, ms, parse, markdown, result: resultView, waterfall: calls.waterfall, question, guards: calls.guardsOf,
   form: (schema, changed) => new Form(schema, changed),
   data: () => get(`pages/${page.path}`),
   act: (name, value) => post(`pages/${page.path}/${name}`, { value }),

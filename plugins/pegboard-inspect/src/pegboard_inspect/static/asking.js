@@ -1,7 +1,7 @@
 // What a call or a stream asks a person, as dialogs: each goes when its question does.
 
 import { post } from "./api.js";
-import { dialog, h, say, text, tree } from "./dom.js";
+import { dialog, h, question, say, text, tree } from "./dom.js";
 import { Form } from "./form.js";
 import { linkTo } from "./markdown.js";
 
@@ -27,7 +27,7 @@ async function ask(one, answer, opened) {
   const value = await dialog(one.schema ? "The tool asks for something" : one.url ? "The tool asks you to visit an address" : "The tool asks you to confirm", (done) => {
     opened(() => done(undefined));
     return [
-      text(one.question, "p", { class: "question" }),
+      question(one.question),
       h("p", { class: "quiet" }, text(one.tool), " of ", text(one.origin)),
       one.url && h("p", {}, linkTo(one.url)),
       Object.keys(one.arguments ?? {}).length ? h("div", { class: "asked" }, tree(one.arguments, { open: 3 })) : null,

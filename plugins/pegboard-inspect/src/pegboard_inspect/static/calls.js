@@ -1,7 +1,7 @@
 // Calls as they happen: one row each with its stages, those that a call made below it, and counts of the last minute.
 
 import { live } from "./api.js";
-import { arrange, bars, fill, h, text, tree } from "./dom.js";
+import { arrange, bars, fill, h, question, text, tree } from "./dom.js";
 import { ms } from "./results.js";
 
 const KEPT = 1000; // rows; older ones go
@@ -80,6 +80,9 @@ const idOf = (row) => `${row.session} ${row.request_id}`; // a caller may choose
 const nothing = (row) => (row.elsewhere ? "the audit keeps no results" : "nothing is shown");
 const notKept = (row) => row.elsewhere && row.arguments === null;
 
+/** What each guard said, and what it asked a person. */
+export const guardsOf = ({ guards }) => h("ul", { class: "asks" }, guards.map((one) => h("li", {}, text(one.guard, "b"), ` at ${one.stage}: ${one.verdict} in ${ms(one.us / 1000)}`, one.asked.length ? [h("span", { class: "quiet" }, ", asked a person:"), one.asked.map(question)] : null)));
+
 const code = (row) => (row.status === "error" ? row.error : row.status);
 
 function detail(row) {
@@ -91,7 +94,7 @@ function detail(row) {
       h("div", {}, h("h2", {}, "Result"), row.text ? text(row.text, "pre", { class: "text", tabindex: 0 }) : h("p", { class: "quiet" }, nothing(row)))),
     h("h2", {}, "Stages"),
     h("ul", { class: "stages" }, STAGES.filter((stage) => row.timings[stage]).map((stage) => h("li", {}, h("span", { class: `swatch stage-${stage}` }), `${stage} ${ms(row.timings[stage] / 1000)}`))),
-    row.guards.length ? [h("h2", {}, "Guards"), h("ul", {}, row.guards.map((one) => h("li", {}, text(one.guard, "b"), ` at ${one.stage}: ${one.verdict} in ${ms(one.us / 1000)}`)))] : null,
+    row.guards.length ? [h("h2", {}, "Guards"), guardsOf(row)] : null,
     h("p", { class: "quiet" }, text(row.request_id, "code"), ` on ${row.channel}`, row.elsewhere && " of another program", row.source && [", tool of ", text(row.source)], row.parent_id && [", called by ", text(row.parent_id, "code")]));
 }
 
@@ -115,7 +118,7 @@ export async function show(root) {
     if (known && known.longest === longest && known.depth === depth) return known.element;
     const key = idOf(row) + row.started_at;
     const details = h("details", { class: `call ${row.status}`, open: state.open.has(key) },
-      h("summary", {}, h("span", { class: "when" }, time(row.started_at)), h("span", { class: `depth-${Math.min(depth, 4)} tool` }, depth ? "↳ " : "", text(row.tool ?? "not a call"), row.elsewhere && [" ", h("span", { class: "mark", title: "called by another program" }, "other program, ", text(row.channel ?? "?"))]), h("span", { class: `outcome ${row.status}` }, code(row)), waterfall(row, longest), h("span", { class: "took" }, ms(row.duration_ms)), text(row.user_id ?? "nobody", "span", { class: "quiet user" })));
+      h("summary", {}, h("span", { class: "when" }, time(row.started_at)), h("span", { class: `depth-${Math.min(depth, 4)} tool` }, depth ? "↳ " : "", text(row.tool ?? "not a call"), row.guards.some((one) => one.asked.length) && h("span", { class: "mark", title: "a guard asked a person before it ran" }, "asked"), row.elsewhere && [" ", h("span", { class: "mark", title: "called by another program" }, "other program, ", text(row.channel ?? "?"))]), h("span", { class: `outcome ${row.status}` }, code(row)), waterfall(row, longest), h("span", { class: "took" }, ms(row.duration_ms)), text(row.user_id ?? "nobody", "span", { class: "quiet user" })));
     const openIt = () => details.open && details.childElementCount < 2 && details.append(detail(row));
     details.addEventListener("toggle", () => { details.open ? state.open.add(key) : state.open.delete(key); openIt(); });
     openIt();

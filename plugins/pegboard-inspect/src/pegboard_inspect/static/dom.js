@@ -35,6 +35,14 @@ export function arrange(element, list) {
 /** A text of a third party, in its own direction. */
 export const text = (value, tag = "span", attributes = {}) => h(tag, { dir: "auto", ...attributes }, String(value ?? ""));
 
+/** What a person is asked. Below its first line are values of the arguments, in which words that an untrusted source said
+ * stand between « and » (`pegboard.flows`): those are marked. */
+export function question(words) {
+  const [first, ...values] = words.split("\n");
+  const marked = (line) => line.split(/«([^»]*)»/).map((part, place) => (place % 2 ? h("mark", {}, part) : part));
+  return h("div", { class: "question" }, text(first, "p"), values.map((line) => h("p", { dir: "auto", class: "value" }, marked(line))));
+}
+
 let ids = 0;
 export const newId = (what = "i") => `${what}-${++ids}`;
 

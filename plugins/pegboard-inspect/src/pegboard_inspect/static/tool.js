@@ -3,7 +3,7 @@
 import { call, check, get } from "./api.js";
 import { asking } from "./asking.js";
 import { WAYS } from "./copy.js";
-import { dialog, fill, h, say, tabs, text, tree } from "./dom.js";
+import { dialog, fill, h, question, say, tabs, text, tree } from "./dom.js";
 import { Form } from "./form.js";
 import { parse } from "./json.js";
 import { resultView } from "./results.js";
@@ -99,9 +99,8 @@ class Caller {
     if (!this.ready()) return;
     try {
       const result = await check(this.tool.name, this.form.json());
-      const asks = result.data?.asks ?? [];
       const words = result.error ? [h("p", { class: "status bad" }, h("b", {}, `It would be refused: ${result.error.code}`)), text(result.error.message, "p", { class: "message" })]
-        : [h("p", { class: "status good" }, h("b", {}, "It would run.")), asks.length ? h("ul", {}, asks.map((ask) => h("li", {}, typeof ask === "string" ? text(ask) : tree(ask, { open: 1 })))) : h("p", { class: "quiet" }, "Nobody would be asked, and no limit is in its way.")];
+        : foreseen(result.data ?? {});
       fill(this.answer, h("section", { class: "result", role: "status" }, words));
       this.faultsOf(result);
     } catch (problem) { this.failed(problem); }
@@ -159,6 +158,16 @@ class Caller {
       if (page < cut.pages && !one.result.error) this.answer.append(h("button", { type: "button", onclick: (event) => { event.target.remove(); this.readOn(cut, page + 1); } }, `Read page ${page + 1} of ${cut.pages}`));
     });
   }
+}
+
+/** What a dry run found: what would be asked, and what would refuse. */
+function foreseen({ would_run: runs, asks = [] }) {
+  const isAsked = (ask) => ask.says.startsWith("asks: ");
+  const does = (ask) => (ask.code ? "refuses" : ask.would_be ? "would refuse, and observes alone" : isAsked(ask) ? "asks a person" : "says");
+  return [
+    h("p", { class: `status ${runs ? "good" : "bad"}` }, h("b", {}, !runs ? "It would be refused." : asks.some(isAsked) ? "It would run if a person says yes." : "It would run.")),
+    asks.length ? h("ul", { class: "asks" }, asks.map((ask) => h("li", { class: ask.code ? "refuses" : null }, text(ask.guard, "b"), ` at ${ask.stage} `, h("span", { class: ask.code ? "bad" : "quiet" }, does(ask)), ":", question(isAsked(ask) ? ask.says.slice(6) : ask.says)))) : h("p", { class: "quiet" }, "Nobody would be asked, and no limit is in its way."),
+  ];
 }
 
 const capital = (name) => name[0].toUpperCase() + name.slice(1).replaceAll("_", " ");

@@ -68,7 +68,7 @@ class Call {
     fill(this.body, isObject(this.args) && [h("h3", {}, "Arguments"), tree(this.args, { open: 2 })],
       this.result ? [h("h3", {}, "Result"), result(this.result)] : h("p", { class: "quiet" }, this.state === "waiting" ? "It has not begun." : "It runs."),
       this.outcome && [h("h3", {}, "Stages"), h("ul", { class: "stages" }, Object.entries(this.outcome.timings).filter(([, us]) => us).map(([stage, us]) => h("li", {}, h("span", { class: `swatch stage-${stage}` }), `${stage} ${ms(us / 1000)}`))),
-        this.outcome.guards.length ? h("ul", { class: "verdicts" }, this.outcome.guards.map((one) => h("li", {}, text(one.guard, "b"), ` at ${one.stage}: ${one.verdict}`))) : null],
+        this.outcome.guards.length ? board.guards(this.outcome) : null],
       nested.length ? [h("h3", {}, "Calls that it made"), h("ul", { class: "nested" }, nested)] : null,
       h("p", {}, h("a", { href: `#/tool/${encodeURIComponent(this.name)}?arguments=${encodeURIComponent(JSON.stringify(this.args ?? {}))}` }, "Call again by hand")));
   }
