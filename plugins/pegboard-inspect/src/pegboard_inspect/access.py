@@ -92,8 +92,10 @@ class Guesses:
 
     def wait_s(self, address: str) -> float:
         """How long tokens of this address are not looked at; 0: they are."""
-        wrong = self._wrong.get(_network_of(address), ())
-        return max(0.0, wrong[0] + GUESSES_S - self._clock()) if len(wrong) == MAX_GUESSES else 0.0
+        wrong = self._wrong.get(_network_of(address))
+        if wrong is None or len(wrong) < MAX_GUESSES:
+            return 0.0
+        return max(0.0, wrong[0] + GUESSES_S - self._clock())
 
 
 def _network_of(address: str) -> str:

@@ -1,18 +1,21 @@
 // The tools of the board: a list that is searched as one types, what they cost, and why some cannot be called.
 
 import { get } from "./api.js";
-import { fill, h, say, text } from "./dom.js";
+import { arrange, fill, h, say, text } from "./dom.js";
 
-const PAGE = 100;
+const FIRST = 30; // rows that a letter draws: what a window shows, and some below it
+const PAGE = 100; // rows that come when one scrolls to the end
+const MADE = 1000; // rows that are kept once they were made
+const LONGEST = 200; // of what is searched for
 const kept = { words: "", category: "", tag: "", source: "", state: "", marked: "", profile: "", dialect: "", selected: new Set() };
 
 /** The rows that hold every word, the best match first; a word in the name counts more than one elsewhere. */
 export function found(rows, words, filters) {
-  const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
+  const wanted = [...new Set(words.slice(0, LONGEST).toLowerCase().split(/\s+/).filter(Boolean))];
   const chosen = Object.entries(filters).filter(([, value]) => value);
   const fits = chosen.length ? rows.filter((row) => chosen.every(([key, value]) => (key === "tag" ? row.tags.includes(value) : row[key] === value))) : rows;
   if (!wanted.length) return fits;
-  const scored = [];
+  const ranks = []; // the rows of each score, in their order: there are few scores, and to sort takes longer
   for (const row of fits) {
     let score = 0;
     for (const word of wanted) {
@@ -23,11 +26,12 @@ export function found(rows, words, filters) {
       }
       score += one;
     }
-    if (score > 0) scored.push([score, row]);
+    if (score > 0) (ranks[score] ??= []).push(row);
   }
-  return scored.sort((a, b) => b[0] - a[0]).map(([, row]) => row);
+  return ranks.reverse().flat();
 }
 
+/** What a search looks at, once and not at each letter. */
 function prepared(rows) {
   for (const row of rows) {
     row.low = row.name.toLowerCase();
@@ -38,18 +42,21 @@ function prepared(rows) {
   return rows;
 }
 
-const number = (value) => value.toLocaleString("en");
+const english = new Intl.NumberFormat("en"); // to make one takes longer than to use it a hundred times
+const number = (value) => english.format(value);
 
 export async function show(root, { about }) {
   if (!about.dialects.includes(kept.dialect)) kept.dialect = about.dialects.includes("openai") ? "openai" : about.dialects[0];
   let rows = [];
   let costs = null;
-  let shown = PAGE;
+  let shown = FIRST;
+  let fits = [];
+  const made = new Map(); // the elements of rows: most of them stay from one letter to the next
   const list = h("ul", { class: "tools", "aria-label": "Tools" });
   const count = h("p", { class: "count", role: "status" });
-  const more = h("button", { type: "button", onclick: () => { shown += PAGE; draw(); } });
-  const search = h("input", { type: "search", id: "search", value: kept.words, placeholder: "Search names, tags, descriptions", "aria-label": "Search tools", autocomplete: "off", spellcheck: "false" });
-  const select = (key, label) => h("select", { "aria-label": label, onchange: (event) => { kept[key] = event.target.value; shown = PAGE; (key === "profile" ? load : key === "dialect" ? price : draw)(); } });
+  const more = h("button", { type: "button", hidden: true, onclick: () => grow() });
+  const search = h("input", { type: "search", id: "search", value: kept.words, placeholder: "Search names, tags, descriptions", "aria-label": "Search tools", maxlength: LONGEST, autocomplete: "off", spellcheck: "false" });
+  const select = (key, label) => h("select", { "aria-label": label, onchange: (event) => { kept[key] = event.target.value; shown = FIRST; (key === "profile" ? load : key === "dialect" ? price : draw)(); } });
   const selects = { category: select("category", "Category"), tag: select("tag", "Tag"), source: select("source", "Source"), state: select("state", "State"), marked: select("marked", "Marks"), profile: select("profile", "Profile"), dialect: select("dialect", "Cost in") };
 
   const options = (key, all, values) => {
@@ -60,34 +67,51 @@ export async function show(root, { about }) {
   const unique = (values) => [...new Set(values)].filter(Boolean).sort();
 
   function draw() {
-    const fits = found(rows, kept.words, filters());
-    fill(list, fits.slice(0, shown).map(item));
+    fits = found(rows, kept.words, filters());
+    drawRows();
+    sum();
+  }
+
+  /** More of them, as one comes to the end of those that are there. */
+  function grow() {
+    shown += PAGE;
+    drawRows();
+  }
+
+  function drawRows() {
+    arrange(list, fits.slice(0, shown).map(item));
     more.hidden = fits.length <= shown;
     more.textContent = `Show ${number(Math.min(PAGE, fits.length - shown))} more of ${number(fits.length - shown)}`;
     if (!rows.length) fill(list, h("li", { class: "empty" }, "No tool is on the board. Install a plugin: pip install pegboard-calculator"));
     else if (!fits.length) fill(list, h("li", { class: "empty" }, "No tool matches. ", h("button", { type: "button", class: "link", onclick: clear }, "Show all")));
-    sum(fits);
   }
 
   const filters = () => ({ category: kept.category, tag: kept.tag, source: kept.source, state: kept.state, marked: kept.marked });
 
-  function sum(fits = found(rows, kept.words, filters())) {
-    const chosen = rows.filter((row) => kept.selected.has(row.name));
-    const cost = (some) => (costs ? `${number(some.reduce((all, row) => all + (costs[row.name] ?? 0), 0))} tokens` : "… tokens");
+  function sum() {
+    const chosen = kept.selected.size ? rows.filter((row) => kept.selected.has(row.name)) : [];
+    const cost = (some) => (costs ? `${number(some.reduce((all, row) => all + row.cost, 0))} tokens` : "… tokens");
     const tools = `${number(fits.length)} ${fits.length === 1 ? "tool" : "tools"}`;
-    fill(count, `${tools}, ${cost(fits)}`, chosen.length ? [` · ${number(chosen.length)} selected, ${cost(chosen)} `, h("button", { type: "button", class: "link", onclick: () => { kept.selected.clear(); draw(); } }, "Clear")] : null);
+    fill(count, `${tools}, ${cost(fits)}`, chosen.length ? [` · ${number(chosen.length)} selected, ${cost(chosen)} `, h("button", { type: "button", class: "link", onclick: () => { kept.selected.clear(); made.clear(); draw(); } }, "Clear")] : null);
     count.dataset.fits = fits.length;
   }
 
   function clear() {
     Object.assign(kept, { words: "", category: "", tag: "", source: "", state: "", marked: "" });
     search.value = "";
+    shown = FIRST;
     for (const one of Object.values(selects)) if (one !== selects.dialect && one !== selects.profile) one.value = "";
     draw();
     search.focus();
   }
 
   function item(row) {
+    if (made.size > MADE) made.clear();
+    if (!made.has(row)) made.set(row, itemOf(row));
+    return made.get(row);
+  }
+
+  function itemOf(row) {
     const off = row.state !== "ready" && row.state !== "known";
     const box = h("input", { type: "checkbox", "aria-label": `Select ${row.name}`, onchange: (event) => { event.target.checked ? kept.selected.add(row.name) : kept.selected.delete(row.name); sum(); } });
     box.checked = kept.selected.has(row.name);
@@ -98,15 +122,23 @@ export async function show(root, { about }) {
         row.title && row.title !== row.name && text(row.title, "span", { class: "title" }), marks,
         row.summary && text(row.summary, "p", { class: "summary" }),
         row.why && h("p", { class: "why" }, h("b", {}, row.state), ": ", text(row.why))),
-      h("div", { class: "facts" }, h("span", {}, text(row.category), row.category && row.source && " · ", text(row.source, "span", { class: "quiet" })), costs?.[row.name] !== undefined && h("span", { class: "cost" }, `${number(costs[row.name])} tokens`)));
+      h("div", { class: "facts" }, h("span", {}, text(row.category), row.category && row.source && " · ", text(row.source, "span", { class: "quiet" })), costs?.[row.name] !== undefined && h("span", { class: "cost" }, `${number(row.cost)} tokens`)));
   }
   async function price() {
     costs = await get(`costs?dialect=${encodeURIComponent(kept.dialect)}`);
+    account();
     draw();
+  }
+
+  /** What each row costs; rows that say another price go. */
+  function account() {
+    for (const row of rows) row.cost = costs?.[row.name] ?? 0;
+    made.clear();
   }
 
   async function load() {
     rows = prepared(await get(`tools${kept.profile ? `?profile=${encodeURIComponent(kept.profile)}` : ""}`));
+    account();
     options("category", "All categories", unique(rows.map((row) => row.category)));
     options("tag", "All tags", unique(rows.flatMap((row) => row.tags)));
     options("source", "All sources", unique(rows.map((row) => row.source)));
@@ -117,7 +149,7 @@ export async function show(root, { about }) {
 
   search.addEventListener("input", () => {
     kept.words = search.value;
-    shown = PAGE;
+    shown = FIRST;
     draw();
   });
   const keys = (event) => {
@@ -132,7 +164,12 @@ export async function show(root, { about }) {
   fill(root, h("h1", {}, "Tools"),
     h("div", { class: "bar" }, search, selects.category, selects.tag, selects.source, selects.state, selects.marked, selects.profile, h("label", { class: "inline" }, "Cost in ", selects.dialect)),
     count, list, more);
+  const atEnd = new IntersectionObserver(([end]) => end.isIntersecting && grow(), { rootMargin: "800px" });
+  atEnd.observe(more);
   await load();
   price().catch((error) => say(error.message));
-  return () => removeEventListener("keydown", keys);
+  return () => {
+    removeEventListener("keydown", keys);
+    atEnd.disconnect();
+  };
 }
