@@ -108,6 +108,7 @@ class SourceDetails(Value):
         left_out: what it lists and does not offer, by name, and why.
         log: the last lines that it wrote, the oldest first.
         offers: what it has beside tools.
+        status: how the other side does, as JSON, where it is more than up or down: its workers, what they did.
 
     .. versionadded:: 0.1
     """
@@ -123,6 +124,7 @@ class SourceDetails(Value):
     left_out: Mapping[str, str] = attrs.field(factory=dict)
     log: tuple[SourceMessage, ...] = ()
     offers: tuple[SourceOffer, ...] = ()
+    status: Mapping[str, Any] = attrs.field(factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """All of it as JSON, by the names of the fields."""

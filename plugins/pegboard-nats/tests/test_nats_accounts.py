@@ -13,10 +13,11 @@ import pytest
 import trio
 
 import pegboard_nats.plugin
-from pegboard import CallContext, open_host, tool
+from pegboard import CallContext, PluginError, open_host, tool
 from pegboard_nats import wire
 from pegboard_nats.checks import check_servers, make_checks
 from pegboard_nats.client import DeniedError, open_client
+from pegboard_nats.commands import _ask_workers
 from pegboard_nats.limit_store import NatsStore
 from pegboard_nats.settings import GroupSettings, NatsSettings
 from pegboard_nats.source import find_workers
@@ -96,13 +97,25 @@ async def test_hosts_call_workers_answer_and_limits_are_counted(server: NatsServ
         watcher = settings_of(server, keys, "watcher")
         async with open_client(watcher.link("watcher", role="watcher")) as looking:
             await looking.wait_connected()
-            assert [one["metadata"]["group"] for one in await find_workers(looking, "STATS")] == ["g"]
+            assert [one["metadata"]["group"] for one in await find_workers(looking, "STATS", "pb")] == ["g"]
         nursery.cancel_scope.cancel()
     for role in ("host", "worker"):
         store = NatsStore(settings_of(server, keys, role))
         assert await store.claim(f"key-{role}", 60) == 0
         assert await store.claim(f"key-{role}", 60) > 0
         await store.aclose()
+
+
+@pytest.mark.parametrize("role", ["watcher", "host"])
+async def test_the_key_of_a_watcher_or_a_host_is_enough_for_status(server: NatsServer, keys: Path, role: str) -> None:
+    told, answers = await _ask_workers(settings_of(server, keys, role), None)
+    assert (bool(told["version"]), answers) == (True, [])
+
+
+async def test_the_key_of_a_worker_is_told_that_it_may_not_ask(server: NatsServer, keys: Path) -> None:
+    with pytest.raises(PluginError, match="does not let us") as caught:
+        await _ask_workers(settings_of(server, keys, "worker"), None)
+    assert "key of a watcher" in (caught.value.hint or "")
 
 
 @pytest.mark.parametrize("role", ["worker", "watcher"])
@@ -119,7 +132,7 @@ async def test_who_is_no_host_cannot_call_nor_cancel_nor_hear(server: NatsServer
                 await client.request(subject, timeout_s=30)
         client.subscribe("_INBOX.host.>", heard.append)
         await client.flush()
-        await find_workers(host, "PING")
+        await find_workers(host, "PING", "pb")
         await client.flush()
     assert heard == []
 

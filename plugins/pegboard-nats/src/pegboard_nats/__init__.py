@@ -12,6 +12,8 @@ calls         a call, at the host
 source        the tools of a group's workers, as a source of the host
 known         what a group offered the last time, on disk
 worker        a board's tools, for other hosts
+stats         what a worker counts of its calls
+status        how all workers do, of their answers
 limit_store   limits that all hosts count together
 accounts      who may do what on a server: hosts, workers, watchers
 checks        what doctor says of the servers

@@ -43,7 +43,10 @@ def roles(prefix: str) -> dict[str, Role]:
     inboxes = {role: f"{inbox_of(role)}.>" for role in ("host", "worker", "watcher", "limits")}
     changed = f"{prefix}.*.changed"
     return {
-        "host": Role((*calls, "$SRV.>", inboxes["worker"], *limits), (changed, inboxes["host"], inboxes["limits"])),
+        "host": Role(
+            (*calls, "$SRV.>", inboxes["worker"], *limits),
+            (changed, inboxes["host"], inboxes["watcher"], inboxes["limits"]),
+        ),
         # A worker answers whoever asked; it hears nobody's answers but its own.
         "worker": Role((changed, f"{INBOX}.>", *limits), (*calls, "$SRV.>", inboxes["worker"], inboxes["limits"])),
         "watcher": Role(("$SRV.>",), (changed, inboxes["watcher"])),

@@ -81,6 +81,10 @@ class DeniedError(LinkError):
     """The server does not let us publish there. Nobody read it."""
 
 
+class UnheardError(LinkError):
+    """The server does not let us hear answers. What was asked just then may have been read; nothing is asked after."""
+
+
 class SlowConsumerError(LinkError):
     """More came than was read, and was dropped."""
 
@@ -211,6 +215,7 @@ class _Link:
         self.scope = trio.CancelScope()
         self.why = "it was closed"
         self.pongs: deque[trio.Event] = deque()
+        self.hears_answers = True
         self._out: list[bytes] = []
         self._size = 0
         self._filled = trio.Event()
@@ -358,7 +363,9 @@ class Client:
     async def ask(
         self, mailbox: Mailbox, subject: str, payload: bytes = b"", *, headers: Mapping[str, str] | None = None
     ) -> None:
-        """Publish what is answered to the mailbox; raises as `publish`."""
+        """Publish what is answered to the mailbox; raises as `publish`, and `DeniedError`: no answer could come."""
+        if not self._linked().hears_answers:
+            raise DeniedError(self._unheard)
         mailbox.asked = subject
         await self.publish(subject, payload, reply=mailbox.subject, headers=headers)
 
@@ -408,6 +415,10 @@ class Client:
         for subscription in ending:  # and not before: who is not known any more is given nothing
             with contextlib.suppress(LinkError):
                 self.unsubscribe(subscription)
+
+    @property
+    def _unheard(self) -> str:
+        return f"the server does not let us hear answers below {self._servers.inbox!r}: is it the key of another role?"
 
     def _linked(self) -> _Link:
         if self._link is None:
@@ -568,6 +579,10 @@ class Client:
                     mailbox.fail(DeniedError(f"the server does not let us publish to {found[1]!r}"))
             log.warning("NATS refuses: %s", text[:200])
         elif "permissions violation" in text.lower():
+            if f'"{self._inbox}.*"' in text:  # else a silence would be taken for nobody being there
+                link.hears_answers = False
+                for mailbox in self._waiting.values():
+                    mailbox.fail(UnheardError(self._unheard))
             self._tell(f"NATS refuses: {text[:200]}")
         else:
             link.why = text[:200]

@@ -6,7 +6,7 @@ import contextlib
 import signal
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,8 +14,18 @@ from pegboard import ConfigError
 from pegboard_nats.settings import NatsSettings, is_word
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from pegboard import Host
     from pegboard.cli import ProgramRun
+    from pegboard_nats.stats import Tally
+    from pegboard_nats.status import GroupStatus
+
+SHORT = 8
+"""Of a hash or the name of a worker, in a table."""
+STATUS_QUIET_S = 0.5
+"""Once a worker has answered: how long the next may take. What is left out here would be missed."""
+WENT = ("failed", "mean ms", "longest ms")
 
 
 def settings_of(run: ProgramRun) -> NatsSettings:
@@ -30,10 +40,7 @@ def settings_of(run: ProgramRun) -> NatsSettings:
 @click.pass_obj
 def worker(run: ProgramRun, group: str, concurrency: int | None) -> None:
     """Serve the board's tools to other hosts, over NATS."""
-    if not is_word(group):
-        raise ConfigError(
-            f"--group: {group[:80]!r} is no name of a group", hint="use 1 to 64 letters, digits, '-' and '_'"
-        )
+    _check_group(group)
     settings = settings_of(run)
 
     async def main(host: Host) -> None:
@@ -41,6 +48,13 @@ def worker(run: ProgramRun, group: str, concurrency: int | None) -> None:
 
     with contextlib.redirect_stdout(sys.stderr):  # what tools print is for people
         run.open_host(main)
+
+
+def _check_group(group: str) -> None:
+    if not is_word(group):
+        raise ConfigError(
+            f"--group: {group[:80]!r} is no name of a group", hint="use 1 to 64 letters, digits, '-' and '_'"
+        )
 
 
 async def _serve(host: Host, settings: NatsSettings, group: str, concurrency: int) -> None:
@@ -121,3 +135,99 @@ def init(run: ProgramRun, folder: str, listen: str) -> None:
         f"{to / 'host.nk'}, {to / 'worker.nk'}, {to / 'watcher.nk'}: secret keys; give each machine its own alone, and "
         "name it as `credentials` under [plugins.nats]\n"
     )
+
+
+@nats.command()
+@click.option("--group", "only", metavar="G", help="This group alone; else all that have workers or are configured.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.pass_obj
+def status(run: ProgramRun, only: str | None, as_json: bool) -> int:
+    """Groups and their workers: what they serve, and how their calls went in the last minute.
+
+    Every worker is asked, and no tool is called: the key of a watcher is enough. Exit status 1: a group has no worker.
+    """
+    import trio
+
+    from pegboard.cli import emit_json, note
+    from pegboard_nats.status import groups_of
+
+    settings = settings_of(run)
+    if only is not None:
+        _check_group(only)
+    server, answers = trio.run(_ask_workers, settings, only)
+    groups = groups_of(answers, settings.groups if only is None else [only])
+    if as_json:
+        emit_json({"server": server, "groups": [one.to_json() for one in groups]})
+    elif answers:
+        _emit_status(groups)
+    empty = [one.name for one in groups if not one.workers]
+    where = ", ".join(settings.addresses)
+    for name in empty:
+        note(f"no worker of the group {name!r} answers at {where}; start one: pegboard worker --group {name}")
+    if not groups:
+        note(f"no worker answers at {where}; start one: pegboard worker --group G")
+    for group in groups:
+        for one in group.differing:
+            usual, count = group.hashes[0]
+            note(
+                f"the worker {one.instance} of {group.name!r} has the definitions {one.hash[:SHORT]}, "
+                f"and {count} of {len(group.workers)} have {usual[:SHORT]}"
+            )
+    return int(bool(empty) or not groups)
+
+
+def _emit_status(groups: Iterable[GroupStatus]) -> None:
+    """A line for each worker, and one for each tool that was called lately."""
+    from pegboard.cli import emit, emit_table
+
+    workers = [
+        (
+            *(group.name, one.instance[:SHORT], f"{one.machine}:{one.pid}", one.version, one.hash[:SHORT]),
+            *(str(one.serves), f"{one.running}/{one.concurrency}", f"{one.calls_per_s:.1f}"),
+            *_went(one.recent),
+        )
+        for group in groups
+        for one in group.workers
+    ]
+    head = ("group", "worker", "machine", "version", "definitions", "tools", "running", "calls/s", *WENT)
+    emit_table(head, workers, right=range(5, 11))
+    tools = [
+        (group.name, name, str(tally.calls), *_went(tally)) for group in groups for name, tally in group.tools.items()
+    ]
+    if tools:
+        emit("\n")
+        emit_table(("group", "tool", "calls", *WENT), tools, right=range(2, 6))
+
+
+def _went(tally: Tally) -> tuple[str, ...]:
+    mean_ms = 1000 * tally.took_s / max(1, tally.calls)
+    return str(tally.failed), f"{mean_ms:.1f}", f"{1000 * tally.longest_s:.1f}"
+
+
+async def _ask_workers(settings: NatsSettings, group: str | None) -> tuple[dict[str, str], list[dict[str, Any]]]:
+    """The server, and what its workers answer to `STATS`, in a bounded time.
+
+    Raises:
+        ToolError: there is no link.
+        PluginError: the server does not let us ask.
+    """
+    import trio
+
+    from pegboard import ErrorCode, PluginError, ToolError
+    from pegboard_nats.checks import CONNECT_S
+    from pegboard_nats.client import DeniedError, LinkError, UnheardError, open_client
+    from pegboard_nats.source import find_workers
+
+    problem: LinkError
+    async with open_client(settings.link("pegboard nats status", role="watcher")) as client:
+        with trio.move_on_after(CONNECT_S):
+            await client.wait_connected()
+        try:
+            answers = await find_workers(client, "STATS", settings.prefix, group, quiet_s=STATUS_QUIET_S)
+            return {"name": client.info.server_name, "version": client.info.version}, answers
+        except LinkError as caught:  # raised below: a nursery would make a group of it
+            problem = caught
+    text = f"NATS at {', '.join(settings.addresses)}: {problem}"
+    if isinstance(problem, (DeniedError, UnheardError)):
+        raise PluginError(text, hint="name the key of a watcher or a host as `credentials` under [plugins.nats]")
+    raise ToolError(ErrorCode.UPSTREAM_ERROR, text)

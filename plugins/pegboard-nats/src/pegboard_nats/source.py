@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 from pegboard import CallContext, ErrorCode, PegboardError, Retry, SourceState, Tool, ToolError, ToolResult
 from pegboard.errors import reason_of
+from pegboard.sources import SourceDetails
 from pegboard_nats import wire
 from pegboard_nats.link import link_of
+from pegboard_nats.status import groups_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -27,15 +29,18 @@ if TYPE_CHECKING:
     from pegboard_nats.client import Client
     from pegboard_nats.protocol import Message
     from pegboard_nats.settings import GroupSettings, NatsSettings
+    from pegboard_nats.status import GroupStatus
 
 log = logging.getLogger("pegboard")
 
 LOOK_S = 30.0
 """How often workers are looked for where nothing says that something changed; half to whole of it."""
 QUIET_S = 0.1
-"""Once a worker has answered: how long the next may take."""
+"""Once a worker has answered: how long the next may take, where it is looked again soon."""
 ANSWER_S = 1.0
-"""How long the first worker may take; and all of them."""
+"""How long the first worker may take."""
+MOST_S = 5.0
+"""How long all of them may take."""
 MAX_WORKERS = 10_000
 SETTLE_S = 0.05
 """Workers that are started together are looked at together."""
@@ -57,6 +62,9 @@ class NatsSource:
         self._settings = settings
         self._offered: dict[str, list[dict[str, Any]]] = {}  # definitions by their hash
         self._shown: tuple[Any, ...] | None = None
+        self._group: GroupStatus | None = None  # as it was last looked at for somebody
+        self._server: dict[str, str] = {}
+        self._look_for_somebody: Callable[[], None] | None = None
 
     def __repr__(self) -> str:
         return f"<NatsSource {self.name}>"
@@ -72,6 +80,17 @@ class NatsSource:
         definitions = known.read(known.path_of(self._subjects.group, self._settings))
         return None if definitions is None else self._tools(_by_fingerprint(definitions))
 
+    def describe(self) -> SourceDetails:
+        """The group as it was last looked at, and have it looked at: whoever shows it asks again."""
+        if self._look_for_somebody is not None:
+            self._look_for_somebody()
+        return SourceDetails(
+            location=", ".join(self._settings.addresses),
+            transport="nats",
+            server=self._server,
+            status={} if self._group is None else self._group.to_json(),
+        )
+
     async def run(self, slot: SourceSlot) -> None:
         """Follow what the group's workers offer, until cancelled."""
         import trio
@@ -79,16 +98,24 @@ class NatsSource:
         client = link_of(self._settings)
         assert client is not None, "the host opens its link before its sources"
         changed = trio.Event()
+        verb = "INFO"
 
         def note(message: Message) -> None:
             changed.set()
 
+        def look() -> None:
+            nonlocal verb
+            verb = "STATS"  # it tells all that INFO does
+            changed.set()
+
+        self._look_for_somebody = look
         slot.set_state(SourceState.STARTING)
         subscription = client.subscribe(self._subjects.of("changed"), note)
         try:
             while True:
-                changed = trio.Event()
-                state, reason = await self._look(client, slot)
+                changed, asked = trio.Event(), verb
+                verb = "INFO"
+                state, reason = await self._look(client, slot, asked)
                 slot.set_state(state, reason)
                 with trio.move_on_after(LOOK_S * random.uniform(0.5, 1.0)):
                     await _first(changed.wait, client.wait_changed)
@@ -96,12 +123,13 @@ class NatsSource:
         finally:
             from pegboard_nats.client import LinkError
 
+            self._look_for_somebody = None
             try:
                 subscription.end()
             except LinkError:
                 log.debug("the link was gone before its source")
 
-    async def _look(self, client: Client, slot: SourceSlot) -> tuple[SourceState, str | None]:
+    async def _look(self, client: Client, slot: SourceSlot, verb: str) -> tuple[SourceState, str | None]:
         """Who is there, and what they offer; how the source is doing, then."""
         import trio
 
@@ -113,7 +141,10 @@ class NatsSource:
                 await client.wait_connected()
         group = self._subjects.group
         try:
-            workers = await find_workers(client, "INFO", group)
+            workers = await find_workers(client, verb, self._subjects.prefix, group)
+            if verb == "STATS":
+                self._group = next(iter(groups_of(workers)), None)
+                self._server = {"name": client.info.server_name, "version": client.info.version}
             if not workers:
                 return SourceState.BACKING_OFF, f"no worker of the group {group!r} answers; it is looked for again"
             counts = Counter(str(one.get("metadata", {}).get("hash", "")) for one in workers)
@@ -217,17 +248,24 @@ async def _unset(**arguments: Any) -> None:
     """In the place of a handler, until it is known what the tool says of itself."""
 
 
-async def find_workers(client: Client, verb: str, group: str | None = None) -> list[dict[str, Any]]:
-    """What all workers answer to `PING`, `INFO` or `STATS`, of one group or of all; none: nobody is there.
+async def find_workers(
+    client: Client, verb: str, prefix: str, group: str | None = None, *, quiet_s: float = QUIET_S
+) -> list[dict[str, Any]]:
+    """What all workers below a prefix answer to `PING`, `INFO` or `STATS`; none: nobody is there.
+
+    Args:
+        group: of these alone; None: of all groups.
+        quiet_s: once a worker has answered, how long the next may take.
 
     Raises:
-        LinkError: there is no link.
+        LinkError: there is no link, or the server does not let us ask.
     """
     import trio
 
     from pegboard_nats.client import NoRespondersError
 
-    found: list[dict[str, Any]] = []
+    found: dict[str, dict[str, Any]] = {}
+    latest = trio.current_time() + MOST_S
     with client.replies() as mailbox, trio.move_on_after(ANSWER_S) as all_of_them:
         headers = {wire.GROUP: group} if group is not None else None
         await client.ask(mailbox, f"$SRV.{verb}.{wire.SERVICE}", headers=headers)
@@ -238,12 +276,15 @@ async def find_workers(client: Client, verb: str, group: str | None = None) -> l
                     said = wire.from_bytes((await mailbox.get()).payload)
                 except NoRespondersError:
                     break
-                if said.get("name") == wire.SERVICE and isinstance(said.get("metadata"), dict):
-                    found.append(said)
+                metadata = said.get("metadata")
+                if not isinstance(metadata, dict) or metadata.get("prefix") != prefix:
+                    continue  # whatever else is a service there, or of another system
+                if said.get("name") == wire.SERVICE and group in (None, metadata.get("group")):
+                    found[str(said.get("id"))] = said
                     # More come as long as they come; a worker that is late is found the next time.
-                    all_of_them.deadline += QUIET_S
-                    quiet.deadline = trio.current_time() + QUIET_S
-    return found
+                    all_of_them.deadline = min(all_of_them.deadline + quiet_s, latest)
+                    quiet.deadline = trio.current_time() + quiet_s
+    return list(found.values())
 
 
 async def _first(*waits: Callable[[], Any]) -> None:

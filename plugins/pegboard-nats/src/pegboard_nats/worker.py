@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
+import platform
 import secrets
 import time
-from collections import Counter
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,7 @@ from pegboard.text import clean
 from pegboard_nats import wire
 from pegboard_nats.client import LinkError, NotConnectedError
 from pegboard_nats.protocol import LocalProtocolError, TooLargeError
+from pegboard_nats.stats import Stats
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,6 +46,8 @@ OWN = "nats"
 """The plugin's own name: tools that are another worker's would go round in circles, so they are not served."""
 LAST_S = 1.0
 """How long a result may wait for a link that was lost; then its caller has given up."""
+MAX_MACHINE = 100
+"""Of the name of the worker's machine, in characters."""
 GRACE_S = 0.5
 """How much later than its caller a worker gives a call up: the caller says TIMEOUT, and cancels it."""
 
@@ -55,17 +59,6 @@ class _Running:
     message: Message
     scope: trio.CancelScope
     is_drained: bool = False
-
-
-@attrs.define
-class _Stats:
-    """What `$SRV.STATS` tells."""
-
-    requests: int = 0
-    errors: int = 0
-    last_error: str = ""
-    took_s: float = 0.0
-    codes: Counter[str] = attrs.field(factory=Counter)
 
 
 class Worker:
@@ -110,7 +103,7 @@ class Worker:
         self._changed = trio.Event()
         self._draining = trio.Event()
         self._over = trio.Event()
-        self._stats = _Stats()
+        self._stats = Stats(time.monotonic())
         self._told_large: set[str] = set()
         self._nursery: trio.Nursery | None = None
 
@@ -262,6 +255,8 @@ class Worker:
             "tools": str(len(self._definitions)),
             "concurrency": str(self._concurrency),
             "started": self._started,
+            "machine": platform.node()[:MAX_MACHINE],
+            "pid": str(os.getpid()),
         }
         kind = f"io.nats.micro.v1.{verb.lower()}_response"
         return {"type": kind, "name": wire.SERVICE, "id": self.instance, "version": __version__, "metadata": metadata}
@@ -273,17 +268,8 @@ class Worker:
         return {"name": "call", "subject": self._subjects.of("call", "*"), "queue_group": wire.QUEUE}
 
     def _statistics(self) -> dict[str, Any]:
-        stats = self._stats
-        took_ns = int(stats.took_s * 1e9)
-        told = {
-            "num_requests": stats.requests,
-            "num_errors": stats.errors,
-            "last_error": stats.last_error,
-            "processing_time": took_ns,
-            "average_processing_time": took_ns // max(1, stats.requests),
-            "data": {"running": len(self._running), "codes": dict(stats.codes)},
-        }
-        return {"started": self._started, "endpoints": [self._endpoint() | told]}
+        data = {"running": len(self._running), **self._stats.data(time.monotonic())}
+        return {"started": self._started, "endpoints": [self._endpoint() | self._stats.endpoint() | {"data": data}]}
 
     # -- calls
 
@@ -326,22 +312,17 @@ class Worker:
             if result is None and running.is_drained:
                 text = f"{name!r} was under way when its worker had to end; it is not known whether it was done"
                 result = ToolResult.of_error(ToolError(ErrorCode.OUTCOME_UNKNOWN, text))
-            self._count(result, time.perf_counter() - began)
+            self._count(name, result, time.perf_counter() - began)
             if result is not None:
                 await self._send_result(message.reply, result)
         finally:
             del self._running[message.reply]
             self._ended.set()
 
-    def _count(self, result: ToolResult | None, took_s: float) -> None:
-        stats = self._stats
-        stats.requests += 1
-        stats.took_s += took_s
-        if result is None or result.error is not None:
-            stats.errors += 1
-            code = "CANCELLED" if result is None or result.error is None else result.error.code.value
-            stats.codes[code] += 1
-            stats.last_error = code  # and not its text: that is the caller's
+    def _count(self, name: str, result: ToolResult | None, took_s: float) -> None:
+        error = None if result is None else result.error
+        code = "CANCELLED" if result is None else None if error is None else error.code.value
+        self._stats.count(name, code, took_s, time.monotonic())
 
     async def _call(self, name: str, running: _Running) -> ToolResult:
         """Run the tool as whoever calls; who that is, and how long it may take, is in the headers."""

@@ -167,6 +167,7 @@ async function one(root, board, name) {
       ["Last words", details.last_words && text(details.last_words)],
     ].filter(([, value]) => value);
     return h("div", {}, h("dl", {}, list.map(([label, value]) => [h("dt", {}, label), h("dd", {}, value)])),
+      Object.keys(details.status).length ? [h("h2", {}, "How it does"), tree(details.status, { open: 2 })] : null,
       Object.keys(details.capabilities).length ? [h("h2", {}, "Capabilities"), tree(details.capabilities, { open: 3 })] : null,
       details.instructions && [h("h2", {}, "What it tells models"), text(details.instructions, "pre", { class: "text", tabindex: 0 })]);
   };
