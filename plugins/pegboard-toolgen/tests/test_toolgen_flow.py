@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 import pytest
 
-from pegboard_toolgen import commands, program, sources
+from pegboard_toolgen import commands, sources
 from pegboard_toolgen.drafts import Discovery, DiscoveryError, Draft
 from pegboard_toolgen.example_call import example_command
 from pegboard_toolgen.profile import Source
@@ -53,13 +53,6 @@ class Api:
         )
 
 
-@attrs.frozen
-class Run:
-    status: int
-    out: str
-    err: str
-
-
 @pytest.fixture
 def api(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Api:
     made = Api()
@@ -69,13 +62,8 @@ def api(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Api:
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., Run]:
-    def started(*words: str) -> Run:
-        status = program.run(list(words))
-        said = capsys.readouterr()
-        return Run(status, said.out, said.err)
-
-    return started
+def run(run_toolgen: Callable[..., Any]) -> Callable[..., Any]:
+    return run_toolgen
 
 
 NOTED = '[check]\nunreachable = "note"\n'
@@ -97,7 +85,7 @@ def tools() -> dict[str, dict[str, Any]]:
     return {one["name"]: one for one in manifest()["tools"]}
 
 
-def test_init_makes_a_folder_and_says_what_to_do_next(api: Api, run: Callable[..., Run]) -> None:
+def test_init_makes_a_folder_and_says_what_to_do_next(api: Api, run: Callable[..., Any]) -> None:
     done = run(*INIT)
     assert done.status == 0, done.err
     assert done.out.startswith("llm-tooling: 2 tools of zoo 1.0, 2 of them read only\n")
@@ -121,7 +109,7 @@ def test_init_makes_a_folder_and_says_what_to_do_next(api: Api, run: Callable[..
     assert list(tools()["get_dogs"])[:3] == ["id", "name", "description"]
 
 
-def test_a_second_time_nothing_changes_and_check_finds_nothing(api: Api, run: Callable[..., Run]) -> None:
+def test_a_second_time_nothing_changes_and_check_finds_nothing(api: Api, run: Callable[..., Any]) -> None:
     run(*INIT)
     before = {path: path.read_bytes() for path in Path("llm-tooling").rglob("*") if path.is_file()}
     assert run(*INIT).out.endswith("nothing changed\n")
@@ -180,7 +168,7 @@ PARTS_ASKED = [
 
 @pytest.mark.parametrize(("words", "parts"), PARTS_ASKED)
 def test_a_folder_holds_the_parts_that_were_asked_for_and_keeps_them(
-    api: Api, run: Callable[..., Run], words: tuple[str, ...], parts: set[str]
+    api: Api, run: Callable[..., Any], words: tuple[str, ...], parts: set[str]
 ) -> None:
     done = run(*INIT, *words)
     assert done.status == 0, done.err
@@ -198,7 +186,7 @@ def test_a_folder_holds_the_parts_that_were_asked_for_and_keeps_them(
 @pytest.mark.parametrize("command", [("build",), ("init",)])
 @pytest.mark.parametrize(("words", "parts"), PARTS_ASKED[1:])
 def test_parts_are_added_to_a_lean_folder_and_taken_away_again(
-    api: Api, run: Callable[..., Run], command: tuple[str, ...], words: tuple[str, ...], parts: set[str]
+    api: Api, run: Callable[..., Any], command: tuple[str, ...], words: tuple[str, ...], parts: set[str]
 ) -> None:
     run(*INIT)
     lean = {name: Path("llm-tooling", name).read_bytes() for name in files_there()}
@@ -212,7 +200,7 @@ def test_parts_are_added_to_a_lean_folder_and_taken_away_again(
     assert {name: Path("llm-tooling", name).read_bytes() for name in files_there()} == lean
 
 
-def test_a_part_that_a_person_changed_is_not_taken_away(api: Api, run: Callable[..., Run]) -> None:
+def test_a_part_that_a_person_changed_is_not_taken_away(api: Api, run: Callable[..., Any]) -> None:
     run(*INIT, "--full")
     Path("llm-tooling/adapters/openai.json").write_text("mine")
     refused = run("build", "--lean")
@@ -221,7 +209,7 @@ def test_a_part_that_a_person_changed_is_not_taken_away(api: Api, run: Callable[
     assert files_there() == files_of(EVERYTHING)
 
 
-def test_a_folder_of_the_time_when_each_had_all_parts_keeps_them(api: Api, run: Callable[..., Run]) -> None:
+def test_a_folder_of_the_time_when_each_had_all_parts_keeps_them(api: Api, run: Callable[..., Any]) -> None:
     run(*INIT, "--full")
     place = Path("llm-tooling/.toolgen/outputs.json")
     record = json.loads(place.read_text())
@@ -245,7 +233,7 @@ def test_a_folder_of_the_time_when_each_had_all_parts_keeps_them(api: Api, run: 
 )
 @pytest.mark.parametrize("command", ["init", "build"])
 def test_a_word_that_is_no_part_is_wrong_usage_and_is_told_which_there_are(
-    api: Api, run: Callable[..., Run], command: str, word: str, says: str
+    api: Api, run: Callable[..., Any], command: str, word: str, says: str
 ) -> None:
     run(*INIT)
     before = files_there()
@@ -258,7 +246,7 @@ def test_a_word_that_is_no_part_is_wrong_usage_and_is_told_which_there_are(
     assert files_there() == before
 
 
-def test_an_edit_in_the_manifest_outlives_a_change_of_the_source(api: Api, run: Callable[..., Run]) -> None:
+def test_an_edit_in_the_manifest_outlives_a_change_of_the_source(api: Api, run: Callable[..., Any]) -> None:
     run(*INIT)
     edit(lambda document: document["tools"][1].update(description="My dogs."))
     assert "tool.manifest.json is not what would be made now: pegboard toolgen build llm-tooling" in run("check").out
@@ -274,7 +262,7 @@ def test_an_edit_in_the_manifest_outlives_a_change_of_the_source(api: Api, run: 
 
 
 def test_a_name_that_a_person_gave_in_the_manifest_or_an_override_is_given_to_no_other_tool(
-    api: Api, run: Callable[..., Run]
+    api: Api, run: Callable[..., Any]
 ) -> None:
     Path("llm-tooling/overrides").mkdir(parents=True)
     Path("llm-tooling/overrides/a.json").write_text('{"http:GET /cats": {"name": "get_birds"}}')
@@ -293,7 +281,7 @@ def test_a_name_that_a_person_gave_in_the_manifest_or_an_override_is_given_to_no
     assert run("check").status == 0
 
 
-def test_a_conflict_is_listed_until_it_is_settled(api: Api, run: Callable[..., Run]) -> None:
+def test_a_conflict_is_listed_until_it_is_settled(api: Api, run: Callable[..., Any]) -> None:
     run(*INIT)
     edit(lambda document: document["tools"][1].update(description="My dogs."))
     api.drafts[0] = draft("/dogs", description="Their dogs.")
@@ -311,7 +299,7 @@ def test_a_conflict_is_listed_until_it_is_settled(api: Api, run: Callable[..., R
     assert run("check").status == 0
 
 
-def test_overrides_change_what_is_built_and_nothing_else_does(api: Api, run: Callable[..., Run]) -> None:
+def test_overrides_change_what_is_built_and_nothing_else_does(api: Api, run: Callable[..., Any]) -> None:
     run(*INIT, "--with", "schemas")
     Path("llm-tooling/overrides").mkdir()
     Path("llm-tooling/overrides/a.json").write_text('{"get_dogs": {"risk": "high"}, "http:GET /cats": null}')
@@ -328,7 +316,7 @@ def test_overrides_change_what_is_built_and_nothing_else_does(api: Api, run: Cal
     assert "what overrides make of it" in run("build").err
 
 
-def test_a_schema_that_a_person_changed_has_to_fit_its_examples(api: Api, run: Callable[..., Run]) -> None:
+def test_a_schema_that_a_person_changed_has_to_fit_its_examples(api: Api, run: Callable[..., Any]) -> None:
     run(*INIT)
     Path("llm-tooling/overrides").mkdir()
     Path("llm-tooling/overrides/a.json").write_text('{"get_dogs": {"input_schema": {"minProperties": 1}}}')
@@ -339,7 +327,7 @@ def test_a_schema_that_a_person_changed_has_to_fit_its_examples(api: Api, run: C
     assert "get_dogs: output_schema" in run("build").err
 
 
-def test_check_says_of_each_difference_how_to_repair_it(api: Api, run: Callable[..., Run]) -> None:
+def test_check_says_of_each_difference_how_to_repair_it(api: Api, run: Callable[..., Any]) -> None:
     run(*INIT, "--with", "schemas")
     Path("llm-tooling/README.md").write_text("mine")
     Path("llm-tooling/schemas/get_dogs.schema.json").unlink()
@@ -359,7 +347,7 @@ def test_check_says_of_each_difference_how_to_repair_it(api: Api, run: Callable[
 
 @pytest.mark.parametrize("out", ["llm-tooling", "deep/er/tools", "."])
 def test_in_its_own_folder_every_command_means_that_folder(
-    api: Api, run: Callable[..., Run], out: str, monkeypatch: pytest.MonkeyPatch
+    api: Api, run: Callable[..., Any], out: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run(*INIT, "--out", out)
     monkeypatch.chdir(out)
@@ -374,7 +362,7 @@ def test_in_its_own_folder_every_command_means_that_folder(
     assert {path for path in Path().rglob("*") if path.name != "project.profile.json"} == before
 
 
-def test_check_finds_that_the_source_went_on(api: Api, run: Callable[..., Run]) -> None:
+def test_check_finds_that_the_source_went_on(api: Api, run: Callable[..., Any]) -> None:
     run(*INIT)
     api.drafts = [draft("/dogs", description="Other dogs."), draft("/birds")]
     done = run("check")
@@ -391,7 +379,7 @@ def test_check_finds_that_the_source_went_on(api: Api, run: Callable[..., Run]) 
 
 
 def test_check_names_hints_whose_tools_the_source_has_no_more(
-    api: Api, run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+    api: Api, run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     api.drafts = [draft(f"/dogs/{number:02}") for number in range(41)]
     monkeypatch.setattr(commands, "_ask", lambda ranked: [ranked[0][0], ranked[3][0]])
@@ -410,7 +398,7 @@ def test_check_names_hints_whose_tools_the_source_has_no_more(
 
 
 def test_a_source_that_cannot_be_reached_is_a_difference_unless_hints_take_it_for_a_note(
-    api: Api, run: Callable[..., Run]
+    api: Api, run: Callable[..., Any]
 ) -> None:
     run(*INIT)
     api.fails = "nobody answers"
@@ -430,7 +418,7 @@ def test_a_source_that_cannot_be_reached_is_a_difference_unless_hints_take_it_fo
     assert run("check").status == 1
 
 
-def test_a_source_that_its_own_file_names_wrongly_is_a_difference(api: Api, run: Callable[..., Run]) -> None:
+def test_a_source_that_its_own_file_names_wrongly_is_a_difference(api: Api, run: Callable[..., Any]) -> None:
     run(*INIT)
     path = Path("llm-tooling/project.profile.json")
     said = json.loads(path.read_text())
@@ -442,7 +430,7 @@ def test_a_source_that_its_own_file_names_wrongly_is_a_difference(api: Api, run:
 
 
 def test_a_source_that_the_system_refuses_is_no_reason_to_stop(
-    api: Api, run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+    api: Api, run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refused(*_: object) -> Discovery:
         raise PermissionError(13, "Permission denied")
@@ -456,7 +444,7 @@ def test_a_source_that_the_system_refuses_is_no_reason_to_stop(
 
 @pytest.mark.parametrize("made", [{}, {"limit": {"type": "integer"}}])
 def test_check_says_which_parameter_came_went_or_changed(
-    api: Api, run: Callable[..., Run], made: dict[str, Any]
+    api: Api, run: Callable[..., Any], made: dict[str, Any]
 ) -> None:
     def taking(**properties: Any) -> list[Draft]:
         schema = {"type": "object", "properties": {**made, **properties}, "additionalProperties": False}
@@ -483,11 +471,11 @@ def spec(name: str, *drafts: Draft, server: str = "api", **more: Any) -> Discove
 
 
 @pytest.fixture
-def check_without(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, run: Callable[..., Run]) -> Callable[..., Run]:
+def check_without(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, run: Callable[..., Any]) -> Callable[..., Any]:
     """`check_without(before, now, hints="")`: init with `before`, check with `now`, where None cannot be reached."""
     monkeypatch.chdir(tmp_path)
 
-    def checked(before: dict[str, Discovery], now: dict[str, Discovery | None], hints: str = "") -> Run:
+    def checked(before: dict[str, Discovery], now: dict[str, Discovery | None], hints: str = "") -> Any:
         there: dict[str, Discovery | None] = dict(before)
 
         def discover(source: Source, base_url: str | None = None) -> Discovery:
@@ -509,7 +497,7 @@ def check_without(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, run: Callable
     return checked
 
 
-def test_the_other_sources_are_compared_without_one_that_cannot_be_reached(check_without: Callable[..., Run]) -> None:
+def test_the_other_sources_are_compared_without_one_that_cannot_be_reached(check_without: Callable[..., Any]) -> None:
     dogs, cats = spec("dogs", draft("/dogs"), draft("/pups"), server="d"), spec("cats", draft("/cats"), server="c")
     gone = spec("dogs", draft("/dogs", description="Other dogs."), draft("/birds"), server="d")
     hints = '[select]\nexclude = ["http:GET /secret"]\n[tools.get_cats]\ntitle = "Cats"\n[servers.c]\nretries = 1\n'
@@ -526,7 +514,7 @@ def test_the_other_sources_are_compared_without_one_that_cannot_be_reached(check
     ]
 
 
-def test_without_a_source_the_same_others_are_no_drift(check_without: Callable[..., Run]) -> None:
+def test_without_a_source_the_same_others_are_no_drift(check_without: Callable[..., Any]) -> None:
     """Names that had a suffix for both sources have them keep it while one of them is missing."""
 
     def one(name: str) -> Discovery:
@@ -546,7 +534,7 @@ def test_without_a_source_the_same_others_are_no_drift(check_without: Callable[.
 
 
 def test_nothing_is_said_of_what_is_gone_from_a_server_that_a_missing_source_may_share(
-    check_without: Callable[..., Run],
+    check_without: Callable[..., Any],
 ) -> None:
     servers = {"api": {"base_url": "https://example.com"}}
     dogs, cats = spec("dogs", draft("/dogs"), servers=servers), spec("cats", draft("/cats"), servers=servers)
@@ -557,7 +545,7 @@ def test_nothing_is_said_of_what_is_gone_from_a_server_that_a_missing_source_may
     ]
 
 
-def test_hints_that_mean_nothing_without_a_missing_source_are_a_note(check_without: Callable[..., Run]) -> None:
+def test_hints_that_mean_nothing_without_a_missing_source_are_a_note(check_without: Callable[..., Any]) -> None:
     tagged = spec("cats", draft("/cats", tags=("felines",)), server="c")
     hints = '[categories]\nread = ["felines"]\n'
     done = check_without({"dogs": spec("dogs", draft("/dogs"), server="d"), "cats": tagged}, {"cats": None}, hints)
@@ -565,7 +553,7 @@ def test_hints_that_mean_nothing_without_a_missing_source_are_a_note(check_witho
     assert "note: nothing is said of drift without it, for hints do not fit: toolgen.toml: 1 hint fits" in done.err
 
 
-def test_many_candidates_are_asked_for(api: Api, run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_candidates_are_asked_for(api: Api, run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     api.drafts = [draft(f"/dogs/{number:02}") for number in range(41)]
     asked: list[int] = []
 
@@ -583,7 +571,7 @@ def test_many_candidates_are_asked_for(api: Api, run: Callable[..., Run], monkey
     assert asked == [41]
 
 
-def test_forty_candidates_are_taken_unasked(api: Api, run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_forty_candidates_are_taken_unasked(api: Api, run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     api.drafts = [draft(f"/dogs/{number:02}") for number in range(40)]
     monkeypatch.setattr(commands, "_ask", lambda ranked: pytest.fail("nobody is to be asked"))
     done = run(*INIT)
@@ -592,7 +580,7 @@ def test_forty_candidates_are_taken_unasked(api: Api, run: Callable[..., Run], m
 
 
 def test_where_nobody_can_be_asked_all_are_taken_and_the_way_to_choose_is_said(
-    api: Api, run: Callable[..., Run]
+    api: Api, run: Callable[..., Any]
 ) -> None:
     api.drafts = [draft(f"/dogs/{number:03}") for number in range(202)]
     done = run(*INIT)
@@ -611,7 +599,7 @@ def test_where_nobody_can_be_asked_all_are_taken_and_the_way_to_choose_is_said(
 
 
 def test_all_that_a_person_chose_is_all_the_next_time(
-    api: Api, run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+    api: Api, run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     api.drafts = [draft(f"/dogs/{number:02}") for number in range(41)]
     monkeypatch.setattr(commands, "_ask", lambda ranked: [one[0] for one in ranked])
@@ -622,7 +610,7 @@ def test_all_that_a_person_chose_is_all_the_next_time(
     assert len(tools()) == 42
 
 
-def test_all_are_taken_when_told_so_and_that_is_remembered(api: Api, run: Callable[..., Run]) -> None:
+def test_all_are_taken_when_told_so_and_that_is_remembered(api: Api, run: Callable[..., Any]) -> None:
     api.drafts = [draft(f"/dogs/{number:02}") for number in range(41)]
     assert run(*INIT, "--all").status == 0
     assert len(tools()) == 41
@@ -631,7 +619,7 @@ def test_all_are_taken_when_told_so_and_that_is_remembered(api: Api, run: Callab
 
 
 def test_a_person_at_a_terminal_chooses_by_number(
-    api: Api, run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+    api: Api, run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answers = iter(["0", "nonsense", "1-2, 5"])
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
@@ -642,7 +630,7 @@ def test_a_person_at_a_terminal_chooses_by_number(
 
 
 def test_what_nobody_can_tell_is_asked_once_in_a_list(
-    api: Api, run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+    api: Api, run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     api.drafts = [
         draft("/dogs/1", category=None, unknown="it runs a program"),
@@ -671,7 +659,7 @@ def test_what_nobody_can_tell_is_asked_once_in_a_list(
 
 @pytest.mark.parametrize(("answer", "reads"), [("none", []), ("all", ["get_dogs_1", "get_dogs_2"])])
 def test_none_and_all_are_answers(
-    api: Api, run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch, answer: str, reads: list[str]
+    api: Api, run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, answer: str, reads: list[str]
 ) -> None:
     api.drafts = [draft("/dogs/1", category=None), draft("/dogs/2", category=None)]
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
@@ -682,7 +670,7 @@ def test_none_and_all_are_answers(
 
 
 def test_what_nobody_can_tell_and_nobody_is_asked_about_is_named_with_its_reason(
-    api: Api, run: Callable[..., Run]
+    api: Api, run: Callable[..., Any]
 ) -> None:
     api.drafts = [draft("/dogs/1", category=None, unknown="it runs a program"), draft("/dogs/2")]
     done = run(*INIT)
@@ -698,7 +686,7 @@ def test_numbers_and_ranges_are_read() -> None:
         assert commands.numbers_of(wrong, 3) is None, wrong
 
 
-def test_hints_are_the_persons_and_are_followed(api: Api, run: Callable[..., Run]) -> None:
+def test_hints_are_the_persons_and_are_followed(api: Api, run: Callable[..., Any]) -> None:
     run(*INIT)
     text = '[tools.get_dogs]\nname = "dogs"\nexamples = [{ input = {}, output = { dogs = 2 } }]\n'
     Path("llm-tooling/toolgen.toml").write_text(text)
@@ -713,7 +701,7 @@ def test_hints_are_the_persons_and_are_followed(api: Api, run: Callable[..., Run
     assert "nothing becomes a tool" in run("init").err
 
 
-def test_one_bad_operation_costs_that_operation(api: Api, run: Callable[..., Run]) -> None:
+def test_one_bad_operation_costs_that_operation(api: Api, run: Callable[..., Any]) -> None:
     bad = draft("/bad", binding={"kind": "http", "server": "api", "method": "GET", "path": "/bad/{id}"})
     api.drafts.append(bad)
     done = run(*INIT)
@@ -725,7 +713,7 @@ def test_one_bad_operation_costs_that_operation(api: Api, run: Callable[..., Run
     assert run("check").status == 0
 
 
-def test_a_manifest_written_by_hand_is_built_and_stays(api: Api, run: Callable[..., Run]) -> None:
+def test_a_manifest_written_by_hand_is_built_and_stays(api: Api, run: Callable[..., Any]) -> None:
     run(*INIT)
     document = {key: value for key, value in manifest().items() if key != "fingerprint"}
     hand = Path("hand")
@@ -741,7 +729,7 @@ def test_a_manifest_written_by_hand_is_built_and_stays(api: Api, run: Callable[.
     assert run("check", "hand").status == 0
 
 
-def test_what_is_in_the_way_is_left_alone(api: Api, run: Callable[..., Run]) -> None:
+def test_what_is_in_the_way_is_left_alone(api: Api, run: Callable[..., Any]) -> None:
     Path("llm-tooling").mkdir()
     Path("llm-tooling/README.md").write_text("mine")
     done = run(*INIT)
@@ -750,7 +738,7 @@ def test_what_is_in_the_way_is_left_alone(api: Api, run: Callable[..., Run]) -> 
     assert [path.name for path in Path("llm-tooling").iterdir()] == ["README.md"]
 
 
-def test_the_folder_is_what_out_names_or_one_of_the_project(api: Api, run: Callable[..., Run], tmp_path: Path) -> None:
+def test_the_folder_is_what_out_names_or_one_of_the_project(api: Api, run: Callable[..., Any], tmp_path: Path) -> None:
     Path("project").mkdir()
     init = ("init", "project", "--openapi", "https://x/y")
     assert run(*init).status == 0
@@ -762,7 +750,7 @@ def test_the_folder_is_what_out_names_or_one_of_the_project(api: Api, run: Calla
 
 
 def test_a_folder_elsewhere_is_kept_as_any_other_and_names_no_place_of_the_project(
-    api: Api, run: Callable[..., Run], tmp_path: Path
+    api: Api, run: Callable[..., Any], tmp_path: Path
 ) -> None:
     elsewhere = str(tmp_path.parent / f"{tmp_path.name}-elsewhere" / "out")
     assert run(*INIT, "--out", elsewhere).status == 0
@@ -773,7 +761,7 @@ def test_a_folder_elsewhere_is_kept_as_any_other_and_names_no_place_of_the_proje
 
 @pytest.mark.parametrize(("out", "argv0", "cwd"), [("llm-tooling", "../greet", ".."), ("../out", "greet", ".")])
 def test_a_program_of_the_project_is_called_where_it_lies_from_a_folder_inside_alone(
-    run: Callable[..., Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, out: str, argv0: str, cwd: str
+    run: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, out: str, argv0: str, cwd: str
 ) -> None:
     folder = tmp_path / "work"
     folder.mkdir()
@@ -788,7 +776,7 @@ def test_a_program_of_the_project_is_called_where_it_lies_from_a_folder_inside_a
 
 
 def test_a_project_is_classified_and_a_source_that_fails_is_told(
-    api: Api, run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+    api: Api, run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Path("pyproject.toml").write_text('[project]\nname = "zoo"\nversion = "3"\n[project.scripts]\nzoo = "zoo:main"\n')
     Path("openapi.json").write_text('{"openapi": "3.1.0"}')
@@ -824,7 +812,7 @@ def test_a_project_is_classified_and_a_source_that_fails_is_told(
     assert manifest()["project"]["runtime"] == "rust"
 
 
-def test_a_project_without_anything_says_what_it_could_be_given(api: Api, run: Callable[..., Run]) -> None:
+def test_a_project_without_anything_says_what_it_could_be_given(api: Api, run: Callable[..., Any]) -> None:
     Path("app.py").write_text('@app.get("/dogs")\ndef dogs(): ...\n')
     done = run("init", ".")
     assert done.status == 2
@@ -837,7 +825,7 @@ def test_a_project_without_anything_says_what_it_could_be_given(api: Api, run: C
 ROUTES = '@app.get("/birds")\ndef birds(): ...\n@app.get("/dogs/")\ndef dogs(): ...\n@app.post("/dogs")\n'
 
 
-def test_routes_that_no_document_covers_are_named_where_somebody_asks(api: Api, run: Callable[..., Run]) -> None:
+def test_routes_that_no_document_covers_are_named_where_somebody_asks(api: Api, run: Callable[..., Any]) -> None:
     Path("app.py").write_text(ROUTES)
     words = ("init", ".", "--openapi", "https://x/y")
     profile = Path("llm-tooling/project.profile.json")
@@ -856,7 +844,7 @@ def test_routes_that_no_document_covers_are_named_where_somebody_asks(api: Api, 
     assert "not_covered" not in json.loads(profile.read_text())
 
 
-def test_build_leaves_routes_to_init_and_says_so(api: Api, run: Callable[..., Run]) -> None:
+def test_build_leaves_routes_to_init_and_says_so(api: Api, run: Callable[..., Any]) -> None:
     Path("app.py").write_text(ROUTES)
     Path("openapi.json").write_text('{"openapi": "3.1.0"}')
     assert run("init", ".").status == 0
@@ -865,7 +853,7 @@ def test_build_leaves_routes_to_init_and_says_so(api: Api, run: Callable[..., Ru
     assert "2 routes without an OpenAPI document" in run("init").err
 
 
-def test_routes_beside_sources_that_were_named_alone_are_not_looked_for(api: Api, run: Callable[..., Run]) -> None:
+def test_routes_beside_sources_that_were_named_alone_are_not_looked_for(api: Api, run: Callable[..., Any]) -> None:
     Path("app.py").write_text(ROUTES)
     done = run(*INIT, "--with", "routes")
     assert "note: routes are looked for by the next init of a project's folder" in done.err
@@ -888,7 +876,7 @@ def test_routes_beside_sources_that_were_named_alone_are_not_looked_for(api: Api
     ],
 )
 def test_a_file_of_ours_that_was_broken_is_named(
-    api: Api, run: Callable[..., Run], name: str, text: str, says: str
+    api: Api, run: Callable[..., Any], name: str, text: str, says: str
 ) -> None:
     run(*INIT)
     Path("llm-tooling", name).write_text(text)
@@ -898,7 +886,7 @@ def test_a_file_of_ours_that_was_broken_is_named(
         assert says in done.err
 
 
-def test_no_credential_of_an_address_is_written_down(api: Api, run: Callable[..., Run]) -> None:
+def test_no_credential_of_an_address_is_written_down(api: Api, run: Callable[..., Any]) -> None:
     run("init", "--openapi", "https://ada:hunter2@api.example.com/spec.json?token=hunter2")
     written = b"".join(path.read_bytes() for path in Path("llm-tooling").rglob("*") if path.is_file())
     assert b"hunter2" not in written
@@ -906,26 +894,26 @@ def test_no_credential_of_an_address_is_written_down(api: Api, run: Callable[...
 
 
 @pytest.mark.parametrize("url", ["https://ada:hunter2@x.example.com", "https://x?token=hunter2", "ftp://x", "x"])
-def test_a_base_url_is_a_plain_address(api: Api, run: Callable[..., Run], url: str) -> None:
+def test_a_base_url_is_a_plain_address(api: Api, run: Callable[..., Any], url: str) -> None:
     done = run(*INIT, "--base-url", url)
     assert done.status == 2
     assert "--base-url is an http or https address" in done.err
     assert "hunter2" not in done.err
 
 
-def test_texts_of_the_source_reach_no_terminal_raw(api: Api, run: Callable[..., Run]) -> None:
+def test_texts_of_the_source_reach_no_terminal_raw(api: Api, run: Callable[..., Any]) -> None:
     api.drafts.append(draft("/x\x1b[2J", binding={"kind": "http", "server": "nope", "method": "GET", "path": "/x"}))
     done = run(*INIT)
     assert "\x1b" not in done.err + done.out
 
 
-def test_a_folder_that_holds_nothing_is_said(api: Api, run: Callable[..., Run]) -> None:
+def test_a_folder_that_holds_nothing_is_said(api: Api, run: Callable[..., Any]) -> None:
     assert "there is no folder llm-tooling" in run("build").err
     Path("empty").mkdir()
     assert "empty holds no tool.manifest.json" in run("check", "empty").err
 
 
-def test_the_folder_may_be_the_current_one(api: Api, run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_folder_may_be_the_current_one(api: Api, run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     run(*INIT)
     monkeypatch.chdir("llm-tooling")
     assert run("check").status == 0

@@ -7,10 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import attrs
 import pytest
-
-from pegboard_toolgen import program
 
 FILES = {
     "shelter/__init__.py": "from .dogs import walk\n",
@@ -21,27 +18,14 @@ FILES = {
 }
 
 
-@attrs.frozen
-class Run:
-    status: int
-    out: str
-    err: str
-
-
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Run]:
-    for name, text in FILES.items():
-        (tmp_path / "site" / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "site" / name).write_text(text)
+def run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run_toolgen: Callable[..., Any], put_files: Callable[..., Path]
+) -> Callable[..., Any]:
+    put_files(tmp_path / "site", FILES)
     monkeypatch.syspath_prepend(tmp_path / "site")
     monkeypatch.chdir(tmp_path)
-
-    def started(*words: str) -> Run:
-        status = program.run(list(words))
-        said = capsys.readouterr()
-        return Run(status, said.out, said.err)
-
-    return started
+    return run_toolgen
 
 
 INIT = ("init", "--library", "shelter", "--no-record")
@@ -58,7 +42,7 @@ def hint(text: str) -> None:
     Path("llm-tooling/toolgen.toml").write_text(text)
 
 
-def test_what_is_not_re_exported_is_offered_and_taken_when_it_is_asked_for(run: Callable[..., Run]) -> None:
+def test_what_is_not_re_exported_is_offered_and_taken_when_it_is_asked_for(run: Callable[..., Any]) -> None:
     done = run(*INIT)
     assert done.status == 0, done.err
     assert list(tools()) == ["walk"]
@@ -77,7 +61,7 @@ def test_what_is_not_re_exported_is_offered_and_taken_when_it_is_asked_for(run: 
     assert sorted(tools()) == ["walk"]
 
 
-def test_a_glob_that_fits_nothing_is_an_error_that_names_where_it_was_said(run: Callable[..., Run]) -> None:
+def test_a_glob_that_fits_nothing_is_an_error_that_names_where_it_was_said(run: Callable[..., Any]) -> None:
     done = run(*INIT, "--include", "shelter.catz.*")
     assert done.status == 2
     assert "error: 1 hint fits nothing:" in done.err
@@ -88,7 +72,7 @@ def test_a_glob_that_fits_nothing_is_an_error_that_names_where_it_was_said(run: 
     assert "error: toolgen.toml: 1 hint fits nothing:" in done.err
 
 
-def test_a_package_that_offers_only_such_modules_says_so(run: Callable[..., Run]) -> None:
+def test_a_package_that_offers_only_such_modules_says_so(run: Callable[..., Any]) -> None:
     Path("site/shelter/__init__.py").write_text("class Shelter: ...\n")
     done = run(*INIT)
     assert done.status == 2
@@ -99,7 +83,7 @@ GLOBS = ["shelter.runs.*", "python:shelter.runs.*", "shelter_runs_*", "*run_*"]
 
 
 @pytest.mark.parametrize("glob", GLOBS)
-def test_every_list_that_names_tools_takes_globs(run: Callable[..., Run], glob: str) -> None:
+def test_every_list_that_names_tools_takes_globs(run: Callable[..., Any], glob: str) -> None:
     both = {"runs.run_code", "runs.run_shell"}
     hint(f'[select]\ninclude = ["{glob}"]\nsafe = ["{glob}"]\n[categories]\nadmin = ["{glob}"]\n')
     assert run(*INIT).status == 0
@@ -112,7 +96,7 @@ def test_every_list_that_names_tools_takes_globs(run: Callable[..., Run], glob: 
     assert not both & set(tools())
 
 
-def test_a_glob_that_includes_what_runs_code_does_not_let_it_in(run: Callable[..., Run]) -> None:
+def test_a_glob_that_includes_what_runs_code_does_not_let_it_in(run: Callable[..., Any]) -> None:
     """Only its own name does, or a glob under `safe`."""
     assert run(*INIT, "--include", "shelter.*").status == 0
     assert not any("run" in name for name in tools())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -23,14 +24,6 @@ from pegboard_toolgen.routes import find_routes
 from pegboard_toolgen.sources import sources_of
 
 
-def write(root: Path, files: dict[str, str]) -> Path:
-    for name, text in files.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    return root
-
-
 def kinds_of(profile: Profile) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for source in profile.sources:
@@ -38,8 +31,8 @@ def kinds_of(profile: Profile) -> dict[str, list[str]]:
     return found
 
 
-def test_a_python_project_has_programs_and_packages(tmp_path: Path) -> None:
-    write(
+def test_a_python_project_has_programs_and_packages(tmp_path: Path, put_files: Any) -> None:
+    put_files(
         tmp_path,
         {
             "pyproject.toml": '[project]\nname = "dogs"\nversion = "1.2"\ndescription = "About\\ndogs"\n'
@@ -63,8 +56,8 @@ def test_a_python_project_has_programs_and_packages(tmp_path: Path) -> None:
     assert library.to_json() == {"kind": "library", "name": "dogs", "inside": "src"}
 
 
-def test_a_program_that_the_project_built_is_found_where_it_lies(tmp_path: Path) -> None:
-    write(
+def test_a_program_that_the_project_built_is_found_where_it_lies(tmp_path: Path, put_files: Any) -> None:
+    put_files(
         tmp_path,
         {"Cargo.toml": '[package]\nname = "dogs"\nversion = "1.0.0"\n', "src/main.rs": "", "target/release/dogs": ""},
     )
@@ -101,32 +94,32 @@ def test_a_program_that_the_project_built_is_found_where_it_lies(tmp_path: Path)
     ],
 )
 def test_each_marker_says_its_runtime_and_programs(
-    tmp_path: Path, files: dict[str, str], runtime: str, programs: list[str]
+    tmp_path: Path, files: dict[str, str], runtime: str, programs: list[str], put_files: Any
 ) -> None:
-    profile = profile_project(write(tmp_path, files))
+    profile = profile_project(put_files(tmp_path, files))
     assert profile.runtime == runtime
     assert kinds_of(profile).get("program", []) == programs
 
 
 @pytest.mark.parametrize("name", ["pyproject.toml", "setup.cfg", "package.json", "Cargo.toml"])
-def test_a_marker_that_cannot_be_read_costs_itself(tmp_path: Path, name: str) -> None:
-    write(tmp_path, {name: "]{ \x00", "openapi.json": '{"openapi": "3.0.0"}'})
+def test_a_marker_that_cannot_be_read_costs_itself(tmp_path: Path, name: str, put_files: Any) -> None:
+    put_files(tmp_path, {name: "]{ \x00", "openapi.json": '{"openapi": "3.0.0"}'})
     profile = profile_project(tmp_path)
     assert [note for note in profile.notes if name in note]
     assert kinds_of(profile) == {"openapi": ["openapi.json"]}
 
 
-def test_a_marker_that_is_too_large_or_leads_elsewhere_is_not_read(tmp_path: Path) -> None:
-    outside = write(tmp_path / "outside", {"secret.toml": '[project]\nname = "secret"\n'})
-    project = write(tmp_path / "project", {"Cargo.toml": "#" * 2_000_001})
+def test_a_marker_that_is_too_large_or_leads_elsewhere_is_not_read(tmp_path: Path, put_files: Any) -> None:
+    outside = put_files(tmp_path / "outside", {"secret.toml": '[project]\nname = "secret"\n'})
+    project = put_files(tmp_path / "project", {"Cargo.toml": "#" * 2_000_001})
     (project / "pyproject.toml").symlink_to(outside / "secret.toml")
     profile = profile_project(project)
     assert profile.name == ""
     assert [note for note in profile.notes if "Cargo.toml has more than" in note]
 
 
-def test_openapi_documents_are_found_by_name_and_content(tmp_path: Path) -> None:
-    write(
+def test_openapi_documents_are_found_by_name_and_content(tmp_path: Path, put_files: Any) -> None:
+    put_files(
         tmp_path,
         {
             "openapi.yaml": "openapi: 3.1.0\n",
@@ -142,8 +135,8 @@ def test_openapi_documents_are_found_by_name_and_content(tmp_path: Path) -> None
     assert sorted(kinds_of(profile)["openapi"]) == ["api/pets.openapi.yml", "docs/swagger.json", "openapi.yaml"]
 
 
-def test_a_folder_that_was_made_of_the_project_is_not_part_of_it(tmp_path: Path) -> None:
-    write(
+def test_a_folder_that_was_made_of_the_project_is_not_part_of_it(tmp_path: Path, put_files: Any) -> None:
+    put_files(
         tmp_path,
         {
             "tools/tool.manifest.json": "{}",
@@ -155,7 +148,7 @@ def test_a_folder_that_was_made_of_the_project_is_not_part_of_it(tmp_path: Path)
     assert profile.sources == ()
     assert list(find_routes(tmp_path)) == []
     document = '{"openapi": "3.1.0"}'
-    write(tmp_path, {"tool.manifest.json": "{}", "adapters/openapi.json": document, "api/openapi.json": document})
+    put_files(tmp_path, {"tool.manifest.json": "{}", "adapters/openapi.json": document, "api/openapi.json": document})
     assert [one.name for one in profile_project(tmp_path).sources] == ["api/openapi.json"]
 
 
@@ -207,8 +200,8 @@ def test_a_project_of_several_sources_is_mixed() -> None:
     assert len(project["description"]) == 4_000
 
 
-def test_the_profile_as_it_is_kept_names_no_path_of_the_machine(tmp_path: Path) -> None:
-    write(
+def test_the_profile_as_it_is_kept_names_no_path_of_the_machine(tmp_path: Path, put_files: Any) -> None:
+    put_files(
         tmp_path, {"pyproject.toml": '[project]\nname = "dogs"\n[project.scripts]\nd = "d:m"\n', "dogs/__init__.py": ""}
     )
     profile = profile_project(tmp_path)

@@ -12,16 +12,8 @@ from hypothesis import strategies as st
 from pegboard_toolgen.routes import Route, find_routes, not_covered
 
 
-def write(root: Path, files: dict[str, str]) -> Path:
-    for name, text in files.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    return root
-
-
-def test_routes_without_a_document_are_named(tmp_path: Path) -> None:
-    write(
+def test_routes_without_a_document_are_named(tmp_path: Path, put_files: Any) -> None:
+    put_files(
         tmp_path,
         {
             "app.py": 'app = Flask()\n@app.route("/dogs/<id>")\ndef dogs(): ...\n\n'
@@ -76,25 +68,29 @@ def test_a_route_is_covered_by_an_operation_at_its_place(
         ("web.php", "Route::post('dogs', [D::class, 'add']);\n", ["POST /dogs"]),
     ],
 )  # fmt: skip
-def test_routes_of_many_frameworks_are_found(file: str, text: str, routes: list[str], tmp_path: Path) -> None:
-    write(tmp_path, {file: text})
+def test_routes_of_many_frameworks_are_found(
+    file: str, text: str, routes: list[str], tmp_path: Path, put_files: Any
+) -> None:
+    put_files(tmp_path, {file: text})
     assert [f"{one.method} {one.path}" for one in find_routes(tmp_path)] == routes
 
 
 @pytest.mark.parametrize("text", ["\n", "@a.", "path(", "app.get(\n", "@GetMapping( ", ".Handle( "])
-def test_the_scan_of_routes_takes_no_time_for_a_file_of_nothing(text: str, tmp_path: Path, in_time: Any) -> None:
+def test_the_scan_of_routes_takes_no_time_for_a_file_of_nothing(
+    text: str, tmp_path: Path, in_time: Any, put_files: Any
+) -> None:
     for name in ("urls.py", "a.js", "a.go", "a.rs", "a.java", "a.rb", "a.php"):
-        write(tmp_path, {name: text * (400_000 // len(text))})
+        put_files(tmp_path, {name: text * (400_000 // len(text))})
     with in_time():
         assert list(find_routes(tmp_path)) == []
 
 
-def test_the_scan_of_routes_ends(tmp_path: Path) -> None:
-    write(tmp_path, {"app.py": '@app.get("/x")\n' * 1_000})
+def test_the_scan_of_routes_ends(tmp_path: Path, put_files: Any) -> None:
+    put_files(tmp_path, {"app.py": '@app.get("/x")\n' * 1_000})
     assert len(list(find_routes(tmp_path))) == 200
 
 
 @given(text=st.text("@app.get(\"')/\x1b\u202e\n x", max_size=60))
-def test_no_route_steers_a_terminal(text: str, tmp_path_factory: pytest.TempPathFactory) -> None:
-    root = write(tmp_path_factory.mktemp("project"), {"app.py": f'@app.get("/{text}")\n'})
+def test_no_route_steers_a_terminal(text: str, tmp_path_factory: pytest.TempPathFactory, put_files: Any) -> None:
+    root = put_files(tmp_path_factory.mktemp("project"), {"app.py": f'@app.get("/{text}")\n'})
     assert all(one.path.isprintable() for one in find_routes(root))

@@ -120,7 +120,7 @@ async def test_missing_capability(context: CallContext) -> str:
 async def test_input_required_result_elicitation(context: CallContext) -> str:
     """Ask for a name, and greet."""
     answer = await _peer(context).elicit(**form("What is your name?", "name", key="user_name"))
-    return f"Hello, {(answer.get('content') or {}).get('name', 'stranger')}!"
+    return f"Hello, {(answer.get('content') or {}).get('name', 'world')}!"
 
 
 @tool

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-import threading
-from collections.abc import AsyncIterator, Callable
-from functools import partial
+from collections.abc import AsyncIterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,13 +13,11 @@ import trio
 
 pytest.importorskip("pegboard_inspect", reason="pegboard-inspect is not installed")
 
-from pegboard import CallContext, ErrorCode, TextContent, ToolCall, hookimpl, open_host, tool
+from pegboard import CallContext, ErrorCode, TextContent, ToolCall, hookimpl, tool
 from pegboard_chat import plugin as chat_plugin
 from pegboard_chat.contract import ModelError, Reply, Stop, TextDelta, ThinkingDelta
 from pegboard_chat.conversation import Message, Usage
 from pegboard_chat.echo import EchoDialect
-from pegboard_inspect import plugin as inspect_plugin
-from pegboard_inspect import serve_inspector
 
 HOSTILE = (
     "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>"
@@ -174,53 +170,12 @@ async def evil() -> str:
 TOOLS = [add, launch, outer, asks, evil]
 
 
-class Served:
-    """An inspector with the page Chat, in a thread of its own; `address()` lets one browser in."""
-
-    def __init__(self, config: Any = None, *, kit: bool = True) -> None:
-        self._plugins = [inspect_plugin, chat_plugin, *([Kit()] if kit else [])]
-        self._config = config or {"plugins": {"chat": {"model": "kit", "max_tool_calls": 3}}}
-        self._told: list[str] = []
-        self._ready = threading.Event()
-        self._problem: BaseException | None = None
-        self._thread = threading.Thread(target=self._run)
-
-    def _run(self) -> None:
-        try:
-            trio.run(self._main)
-        except BaseException as problem:  # raised in the thread of the test
-            self._problem = problem
-            self._ready.set()
-
-    async def _main(self) -> None:
-        async with open_host(self._config, self._plugins) as self.host, trio.open_nursery() as nursery:
-            self.host.add(*TOOLS)
-            self._token, self._scope = trio.lowlevel.current_trio_token(), nursery.cancel_scope
-            self.url = await nursery.start(partial(serve_inspector, self.host, tell=self._told.append, user_id="ada"))
-            self._ready.set()
-
-    def address(self) -> str:
-        return self._told[-1]
-
-    def do(self, act: Callable[..., Any], *arguments: Any) -> Any:
-        """Run it in the loop of the host."""
-        return trio.from_thread.run(act, *arguments, trio_token=self._token)
-
-    def __enter__(self) -> Served:
-        self._thread.start()
-        self._ready.wait(60)
-        if self._problem is not None:
-            raise self._problem
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._problem is None:
-            trio.from_thread.run_sync(self._scope.cancel, trio_token=self._token)
-        self._thread.join(60)
-        assert not self._thread.is_alive()
-
-
 @pytest.fixture(scope="session")
-def chat_kit() -> Any:
-    """What a board of these tests has: `plugins` (without the inspector) and `tools`."""
-    return SimpleNamespace(plugins=(chat_plugin, Kit()), tools=TOOLS, Served=Served, hostile=HOSTILE)
+def chat_kit(inspect_board: Any) -> Any:
+    """What a board of these tests has, `plugins` and `tools`; `Served()` puts an inspector before it."""
+
+    def serve(config: Any = None, *, kit: bool = True) -> Any:
+        config = config or {"plugins": {"chat": {"model": "kit", "max_tool_calls": 3}}}
+        return inspect_board(TOOLS, chat_plugin, *([Kit()] if kit else []), config=config)
+
+    return SimpleNamespace(plugins=(chat_plugin, Kit()), tools=TOOLS, Served=serve, hostile=HOSTILE)

@@ -20,26 +20,14 @@ def served(chat_kit: Any) -> Iterator[Any]:
 class Talking:
     """One browser on the page Chat, and what went wrong in it."""
 
-    def __init__(self, browser: Any, address: str, **options: Any) -> None:
-        self.context = browser.new_context(viewport={"width": 1200, "height": 900}, **options)
-        self.context.set_default_timeout(30_000)
-        self.page = self.context.new_page()
-        self.problems: list[str] = []
-        self.asked: list[str] = []
-        self.page.on(
-            "console", lambda message: message.type in ("error", "warning") and self.problems.append(message.text)
-        )
-        self.page.on("pageerror", lambda problem: self.problems.append(str(problem)))
-        self.page.on("request", lambda request: self.asked.append(request.url))
-        self.page.goto(address)
-        self.page.wait_for_selector(".tools > li")
-        self.base = self.page.url.partition("#")[0]
+    def __init__(self, let_in: Any, address: str, **options: Any) -> None:
+        self.looking = let_in(address, **options)
+        self.context, self.page = self.looking.context, self.looking.page
+        self.problems, self.asked = self.looking.problems, self.looking.asked
         self.show()
 
     def show(self, path: str = "chat", wait: str = ".composer") -> Any:
-        self.page.goto(f"{self.base}#/{path}")
-        self.page.wait_for_selector(wait)
-        return self.page
+        return self.looking.show(path, wait)
 
     def begin(self) -> Any:
         """A new conversation."""
@@ -59,8 +47,8 @@ class Talking:
 
 
 @pytest.fixture(scope="module")
-def shared(browser: Any, served: Any) -> Iterator[Talking]:
-    talking = Talking(browser, served.address())
+def shared(let_in: Any, served: Any) -> Iterator[Talking]:
+    talking = Talking(let_in, served.address())
     yield talking
     talking.context.close()
 
@@ -200,9 +188,9 @@ def test_a_model_that_lacks_something_says_what(talk: Talking) -> None:
     assert page.get_by_role("alert").count() == 0
 
 
-def test_without_a_model_the_page_says_what_to_set(browser: Any, chat_kit: Any) -> None:
+def test_without_a_model_the_page_says_what_to_set(let_in: Any, chat_kit: Any) -> None:
     with chat_kit.Served({"plugins": {}}, kit=False) as served:
-        talking = Talking(browser, served.address())
+        talking = Talking(let_in, served.address())
         talking.page.get_by_text("no provider of models is ready").wait_for()
         talking.page.get_by_text("--model echo").wait_for()
         talking.page.get_by_label("Provider of models").select_option("echo")
@@ -289,9 +277,9 @@ def test_a_conversation_is_had_by_keys_alone(talk: Talking) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_in_a_conversation(browser: Any, served: Any, scheme: str) -> None:
+def test_axe_finds_nothing_in_a_conversation(let_in: Any, served: Any, scheme: str) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
-    talking = Talking(browser, served.address(), color_scheme=scheme, bypass_csp=True)  # axe brings a script of its own
+    talking = Talking(let_in, served.address(), color_scheme=scheme, bypass_csp=True)  # axe brings a script of its own
     found = []
 
     def look(where: str) -> None:
