@@ -474,6 +474,51 @@ async def test_two_plugins_that_want_to_run_a_tool_are_a_conflict_that_the_confi
         assert (await host.session().call("coin")).text == "right"
 
 
+@pytest.mark.parametrize("wanted", ["left", "lefft", "lefft:there", "none", "right:there", "left:", ":there", ""])
+def test_a_tool_whose_executor_is_not_there_runs_nowhere(make_plugin: Any, good: Any, wanted: str) -> None:
+    """And not in the place of it, in silence, on this machine."""
+
+    class Places:
+        def at(self, place: str) -> Any:
+            return "no executor"
+
+    async def execute(context: Any, arguments: Any) -> str:
+        return "right"
+
+    plugins = [
+        make_plugin("left", make_executor=lambda tool: Places()),
+        make_plugin("right", make_executor=lambda tool: execute),
+        make_plugin("none", make_executor=lambda tool: None),
+        good,
+    ]
+    board = load_board({"tools": {"coin": {"executor": wanted}}}, plugins)
+    assert not board.tools
+    assert board.rejected_tools["coin"].why
+
+
+async def test_an_executor_is_asked_for_a_place_and_only_where_it_is_named(make_plugin: Any, good: Any) -> None:
+    asked: list[str] = []
+
+    class Places:
+        def at(self, place: str) -> Any:
+            async def execute(context: Any, arguments: Any) -> str:
+                return place
+
+            asked.append(place)
+            return None if place == "here" else execute
+
+    def make_executor(tool: Any) -> Any:
+        return Places()
+
+    make_executor.only_named = True  # type: ignore[attr-defined]
+    plugins = [make_plugin("far", make_executor=make_executor), good]
+    for config, answer in (({}, None), ({"executor": "far:away:off"}, "away:off"), ({"executor": "far:here"}, None)):
+        async with open_host({"tools": {"coin": config}} if config else {}, plugins) as host:
+            text = (await host.session().call("coin")).text
+            assert (text == answer) if answer else text in ("heads", "tails"), text
+    assert asked == ["away:off", "here"]
+
+
 # two plugins, one tool name ----------------------------------------
 
 

@@ -68,6 +68,7 @@ class HostSession(Session):
         self.approvals: set[str] = set()
         self.sampler: Sampler | None = None
         self.cuts_results = True
+        self.counts_limits = True
         core = host.board.config.core
         self.approval_timeout_s = core.approval_timeout_s
         self._kept: ResultStore | None = None

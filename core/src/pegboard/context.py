@@ -157,6 +157,14 @@ class CallContext:
         self._secrets = tuple(sorted(forms.union(self._secrets), key=len, reverse=True))
 
     @property
+    def is_counted(self) -> bool:
+        """For a guard that counts: whether this call is to be; not where the host that sent it has counted it.
+
+        .. versionadded:: 0.1
+        """
+        return self.depth > 0 or self.session.counts_limits
+
+    @property
     def secrets_read(self) -> tuple[str, ...]:
         """The values that must not leave the host, the longest first."""
         return self._secrets

@@ -139,6 +139,10 @@ def make_executor(tool: Tool, settings: Any) -> Executor | None:
     Fires when a tool is registered. Two plugins that both answer are a CONFLICT: the tool answers it until
     `executor` under `[tools.NAME]` names one plugin. An exception: the tool is not registered.
 
+    An implementation with the attribute `only_named = True` is asked only where `executor` names its plugin. One that
+    runs tools at several places answers with an object whose `at(place)` gives the executor, for `executor =
+    "NAME:PLACE"`; None: that place is here, and the tool runs where it would.
+
     .. versionadded:: 0.1
     """
 

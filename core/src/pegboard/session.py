@@ -104,6 +104,8 @@ class Session(Protocol):
             MCP's `sampling/createMessage` and gives its result, both as JSON. Who asks it has asked the person first.
         cuts_results: whether a result that is too large is cut, and kept for `read_result`. False: it is given whole,
             to whoever carries it to another host, which cuts it for a session of its own.
+        counts_limits: whether cooldown, rate and concurrency of its calls are counted. False: another host, that sent
+            them, has counted them; what they call themselves is counted here.
 
     .. versionadded:: 0.1
     """
@@ -115,6 +117,7 @@ class Session(Protocol):
     approvals: set[str]
     sampler: Sampler | None
     cuts_results: bool
+    counts_limits: bool
     approval_timeout_s: float
 
     @property

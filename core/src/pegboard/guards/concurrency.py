@@ -92,9 +92,12 @@ def make_guards(tool: Tool) -> Guard | None:
                     raise recursion()
                 await trio.sleep(max(leased, ASK_S))
 
-    async def check(context: CallContext) -> ToolError | Callable[[], object]:
+    async def check(context: CallContext) -> ToolError | Callable[[], object] | None:
         import trio
 
+        if not context.is_counted:  # the host that sent it holds the place, also of what it calls here
+            context.held |= {places}
+            return None
         semaphore, is_nested = places.semaphore, places in context.held
         if is_nested and not semaphore.value:
             return recursion()

@@ -97,6 +97,8 @@ def _guard(tool: Tool, name: str, buckets: Buckets, rule: str) -> Guard:
         return refusal(await getattr(store, method)(*arguments))
 
     def check(context: CallContext) -> ToolError | Awaitable[ToolError | None] | None:
+        if not context.is_counted:
+            return None
         session = context.session
         if (store := session.host.limit_store) is not None:
             return check_shared(store, session.user_id)

@@ -113,6 +113,7 @@ class Asking:
         self.records: dict[str, PluginRecord] = {}
         self._problems: list[PluginRecord] = []
         self._order: dict[str, list[tuple[PluginRecord, Any]]] = {}
+        self._only_named: dict[str, set[str]] = {}
 
     def __iter__(self) -> Iterator[PluginRecord]:
         self.make_settings()  # whoever looks at all of them sees what is wrong with one that nobody used yet
@@ -159,6 +160,7 @@ class Asking:
         if self.records.get(record.name) is record and self.manager.has_plugin(record.name):
             self.manager.unregister(name=record.name)
         self._order.clear()
+        self._only_named.clear()
         if record.named or guards or record.builtin or self.strict:
             why = (
                 "the configuration names it" if record.named else "it guards tools" if guards else "the host is strict"
@@ -181,6 +183,16 @@ class Asking:
                 key=lambda pair: pair[0].name,
             )
             self._order[hook] = found
+        return found
+
+    def only_named(self, hook: str) -> set[str]:
+        """The plugins that answer a hook only where the configuration names them: `only_named = True` of what they
+        implement it with."""
+        found = self._only_named.get(hook)
+        if found is None:
+            given = getattr(self.manager.hook, hook).get_hookimpls()
+            found = {one.plugin_name for one in given if getattr(one.function, "only_named", False)}
+            self._only_named[hook] = found
         return found
 
     def run(self, record: PluginRecord, where: str, failed: Failed | None, work: Callable[[], T]) -> T | None:

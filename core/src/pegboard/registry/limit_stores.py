@@ -73,9 +73,7 @@ class LimitStores:
         if wanted is not None:
             return record.name == wanted
         # A store that needs more than to be installed, a server for one, counts only where it is named.
-        given = self._plugins.manager.hook.provide_limit_store.get_hookimpls()
-        only_named = {one.plugin_name for one in given if getattr(one.function, "only_named", False)}
-        return not record.builtin and record.name not in only_named
+        return not record.builtin and record.name not in self._plugins.only_named("provide_limit_store")
 
     def choose(self) -> tuple[str, LimitStore | None]:
         """The name of the store that counts, and the store; None: each process counts alone.

@@ -137,13 +137,31 @@ class Planner:
         )
 
     def _executor(self, one: Tool) -> Executor | None:
-        wanted = self._config.tool_settings(one.name).executor
-        only = None if wanted is None else lambda record: record.name == wanted
-        asked = self._plugins.ask("make_executor", _callable, _unexecuted, only, tool=one)
+        """Who runs it; None: it runs where its `run` says.
+
+        Raises:
+            ClaimError: two plugins want to.
+            PluginError: one could not say, or `executor` names nobody who runs it: it must not run anywhere else.
+        """
+        wanted, plugin = self._config.tool_settings(one.name).executor, ""
+        if wanted is None:
+            # Asked of every tool, those count that need no more than to be installed.
+            only_named = self._plugins.only_named("make_executor")
+            only = (lambda record: record.name not in only_named) if only_named else None
+            asked = self._plugins.ask("make_executor", _callable, _unexecuted, only, tool=one)
+        else:
+            plugin, _, place = wanted.partition(":")
+            only = lambda record: record.name == plugin  # noqa: E731
+            asked = self._plugins.ask("make_executor", _executor_at(place), _unexecuted, only, tool=one)
         answers: list[tuple[PluginRecord, Executor]] = list(asked)
         if len(answers) > 1:
             raise ClaimError("run", answers, f'executor = "{answers[0][0].name}" under [tools.{one.name}]')
-        return answers[0][1] if answers else None
+        if wanted is not None and not answers:
+            from pegboard.schema.near import hint_of
+
+            names = [record.name for record, _ in self._plugins.implementations("make_executor")]
+            raise PluginError(f"no plugin runs it as executor = {wanted[:80]!r} says", hint=hint_of(plugin, names))
+        return answers[0][1] if answers and answers[0][1] is not _here else None
 
 
 def _disabled_reason(permissions: Any) -> Any:
@@ -194,6 +212,27 @@ def _callable(answer: Any) -> Any:
     if not callable(answer):
         raise TypeError(f"gave {type(answer).__name__}, expected a callable")
     return answer
+
+
+async def _here(context: Any, arguments: Any) -> Any:
+    """Stands for: it runs where its `run` says. It is never called."""
+
+
+def _executor_at(place: str) -> Callable[[Any], Any]:
+    """Reads what a plugin gives that the configuration names, perhaps with a place: `NAME:PLACE`."""
+
+    def take(answer: Any) -> Any:
+        at = getattr(answer, "at", None)
+        if place and at is None:
+            raise PluginError("it has no places to run tools at", hint="write its name without a colon")
+        if at is None:
+            return _callable(answer)
+        if not place:
+            raise PluginError("it runs tools at places, and none is named", hint='write executor = "NAME:PLACE"')
+        executor = at(place)
+        return _here if executor is None else _callable(executor)
+
+    return take
 
 
 def order_guards(guards: Iterable[Guard]) -> tuple[Guard, ...]:

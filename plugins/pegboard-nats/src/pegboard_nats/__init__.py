@@ -10,6 +10,7 @@ link          the one client of a host
 wire          what hosts and workers say to each other
 calls         a call, at the host
 source        the tools of a group's workers, as a source of the host
+executor      a tool that is installed here, at the workers of a group
 known         what a group offered the last time, on disk
 worker        a board's tools, for other hosts
 stats         what a worker counts of its calls

@@ -62,7 +62,14 @@ class RemoteCalls:
         self._alive_s = alive_s
 
     async def call(
-        self, context: CallContext, tool: str, fingerprint: str, arguments: Mapping[str, Any], *, repeatable: bool
+        self,
+        context: CallContext,
+        tool: str,
+        fingerprint: str,
+        arguments: Mapping[str, Any],
+        *,
+        repeatable: bool,
+        is_counted: bool = False,
     ) -> ToolResult:
         """Have a worker do it.
 
@@ -70,6 +77,7 @@ class RemoteCalls:
             tool: its name there.
             fingerprint: of the definition that the caller was offered; a worker that has another one does nothing.
             repeatable: whether it may be executed twice.
+            is_counted: whether its limits were counted here, so that the worker does not count them.
 
         Raises:
             ToolError: it failed; the code says whether it may have run.
@@ -79,6 +87,8 @@ class RemoteCalls:
             text = f"calls are nested {CALL_LEVELS} deep over hosts; a tool probably calls itself"
             raise ToolError(ErrorCode.FORBIDDEN, text, reason="depth", executed=False)
         body, headers = wire.to_bytes(arguments), self._headers(context, fingerprint, nested)
+        if is_counted:
+            headers[wire.COUNTED] = "1"
         again, pause_s = False, PAUSE_S[0]
         until = trio.current_time() + ASK_AGAIN_S
         while True:

@@ -404,6 +404,12 @@ class Client:
         if self._link is not link:
             raise LinkLostError("the link was lost")
 
+    async def send_last(self) -> None:
+        """Have what was published last read by the server, before the link is closed; where there is none, at once."""
+        if self.connected:
+            with trio.move_on_after(FLUSH_S, shield=True), contextlib.suppress(LinkError, trio.TooSlowError):
+                await self.flush()
+
     async def drain(self, *subscriptions: Subscription) -> None:
         """Listen no longer to these, or to nothing but answers; what was on its way is delivered when this returns."""
         ending = subscriptions or tuple(one for one in self._subscriptions.values() if one.sid != INBOX_SID)
@@ -678,7 +684,5 @@ async def open_client(servers: Servers, *, tell: Callable[[str], None] | None = 
         try:
             yield client
         finally:
-            if client.connected:  # what was published last
-                with trio.move_on_after(FLUSH_S, shield=True), contextlib.suppress(LinkError, trio.TooSlowError):
-                    await client.flush()
+            await client.send_last()
             nursery.cancel_scope.cancel()

@@ -40,13 +40,15 @@ def settings_of(run: ProgramRun) -> NatsSettings:
 @click.pass_obj
 def worker(run: ProgramRun, group: str, concurrency: int | None) -> None:
     """Serve the board's tools to other hosts, over NATS."""
+    from pegboard_nats.executor import at_worker_of
+
     _check_group(group)
-    settings = settings_of(run)
+    with at_worker_of(group), contextlib.redirect_stdout(sys.stderr):  # what tools print is for people
+        settings = settings_of(run)
 
-    async def main(host: Host) -> None:
-        await _serve(host, settings, group, concurrency or settings.concurrency)
+        async def main(host: Host) -> None:
+            await _serve(host, settings, group, concurrency or settings.concurrency)
 
-    with contextlib.redirect_stdout(sys.stderr):  # what tools print is for people
         run.open_host(main)
 
 

@@ -1,4 +1,4 @@
-"""The one link of a host: opened before its sources run, closed after they ended."""
+"""The one link of a host: opened when somebody first wants it, closed after the host's sources ended."""
 
 from __future__ import annotations
 
@@ -7,34 +7,84 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+from pegboard import ErrorCode, Retry, ToolError
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    import trio
+
+    from pegboard_nats.calls import RemoteCalls
     from pegboard_nats.client import Client
     from pegboard_nats.settings import NatsSettings
 
 notice = logging.getLogger("pegboard.notice")
 
+
+class Link:
+    """What a host has of NATS: a client, once a source or a call asked for one."""
+
+    def __init__(self, settings: NatsSettings, nursery: trio.Nursery) -> None:
+        self._settings = settings
+        self._nursery = nursery
+        self._client: Client | None = None
+
+    @property
+    def client(self) -> Client:
+        """The client, whose link comes up while the host runs; nobody waits for it here."""
+        if self._client is None:
+            from pegboard_nats.client import Client
+
+            self._client = Client(self._settings.link("pegboard host", role="host"), tell=_tell)
+            self._nursery.start_soon(self._client.run)
+        return self._client
+
+    async def aclose(self) -> None:
+        """Send what was published last, and end the link."""
+        if self._client is not None:
+            await self._client.send_last()
+        self._nursery.cancel_scope.cancel()
+
+
+def _tell(trouble: str) -> None:
+    notice.warning("no link to NATS: %s; it is tried again", trouble)
+
+
 # The settings of a board are one object, which all hooks of it are given.
-_links: WeakKeyDictionary[NatsSettings, Client] = WeakKeyDictionary()
+_links: WeakKeyDictionary[NatsSettings, Link] = WeakKeyDictionary()
 
 
 def link_of(settings: NatsSettings) -> Client | None:
     """The link of the host that runs with these settings; None: none runs."""
-    return _links.get(settings)
+    link = _links.get(settings)
+    return None if link is None else link.client
+
+
+def calls_of(settings: NatsSettings, group: str) -> RemoteCalls:
+    """Calls of a group's tools, over the link of the host.
+
+    Raises:
+        ToolError: no host runs with these settings.
+    """
+    from pegboard_nats.calls import RemoteCalls
+    from pegboard_nats.wire import Subjects
+
+    client = link_of(settings)
+    if client is None:
+        text = "the host has no link to NATS"
+        raise ToolError(ErrorCode.UPSTREAM_ERROR, text, executed=False, retry=Retry.SAME.value)
+    return RemoteCalls(client, Subjects(settings.prefix, group), alive_s=settings.alive_s)
 
 
 @asynccontextmanager
-async def open_link(settings: NatsSettings) -> AsyncIterator[Client]:
-    """The link of a host, which comes up while the host runs; nobody waits for it here."""
-    from pegboard_nats.client import open_client
+async def open_link(settings: NatsSettings) -> AsyncIterator[Link]:
+    """The place of a host's link, for as long as the host runs."""
+    import trio
 
-    def tell(trouble: str) -> None:
-        notice.warning("no link to NATS: %s; it is tried again", trouble)
-
-    async with open_client(settings.link("pegboard host", role="host"), tell=tell) as client:
-        _links[settings] = client
+    async with trio.open_nursery() as nursery:
+        link = _links[settings] = Link(settings, nursery)
         try:
-            yield client
+            yield link
         finally:
             del _links[settings]
+            await link.aclose()

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
     import click
 
-    from pegboard import Check, LimitStore, ToolSource
-    from pegboard_nats.client import Client
+    from pegboard import Check, LimitStore, Tool, ToolSource
+    from pegboard_nats.executor import Executors
+    from pegboard_nats.link import Link
 
 
 @hookimpl
@@ -24,10 +25,8 @@ def provide_settings() -> type[NatsSettings]:
 
 
 @hookimpl
-def open_resources(settings: NatsSettings) -> AbstractAsyncContextManager[Client] | None:
-    """The link that all groups of a host share."""
-    if not settings.groups:
-        return None
+def open_resources(settings: NatsSettings) -> AbstractAsyncContextManager[Link]:
+    """The place of the link that all groups of a host share; it is opened when one of them wants it."""
     from pegboard_nats.link import open_link
 
     return open_link(settings)
@@ -41,6 +40,17 @@ def provide_sources(settings: NatsSettings) -> Iterable[ToolSource]:
     from pegboard_nats.source import make_sources
 
     return make_sources(settings)
+
+
+@hookimpl
+def make_executor(tool: Tool, settings: NatsSettings) -> Executors:
+    """Who runs a tool of this board at the workers of a group, for `executor = "nats:G"` under `[tools.NAME]`."""
+    from pegboard_nats.executor import Executors
+
+    return Executors(tool, settings)
+
+
+make_executor.only_named = True  # type: ignore[attr-defined]  # else it would run every tool
 
 
 @hookimpl

@@ -15,11 +15,11 @@ import random
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from pegboard import CallContext, ErrorCode, PegboardError, Retry, SourceState, Tool, ToolError, ToolResult
+from pegboard import CallContext, PegboardError, SourceState, Tool, ToolResult
 from pegboard.errors import reason_of
 from pegboard.sources import SourceDetails
 from pegboard_nats import wire
-from pegboard_nats.link import link_of
+from pegboard_nats.link import calls_of, link_of
 from pegboard_nats.status import groups_of
 
 if TYPE_CHECKING:
@@ -218,17 +218,10 @@ class NatsSource:
             return None
 
     def _handler(self, name: str, fingerprint: str, *, repeatable: bool) -> Callable[..., Any]:
-        settings, subjects = self._settings, self._subjects
+        settings, group = self._settings, self._subjects.group
 
         async def handler(context: CallContext, /, **arguments: Any) -> ToolResult:
-            from pegboard_nats.calls import RemoteCalls
-
-            client = link_of(settings)
-            if client is None:
-                raise ToolError(
-                    ErrorCode.UPSTREAM_ERROR, "the host has no link to NATS", executed=False, retry=Retry.SAME.value
-                )
-            calls = RemoteCalls(client, subjects, alive_s=settings.alive_s)
+            calls = calls_of(settings, group)
             return await calls.call(context, name, fingerprint, context.arguments, repeatable=repeatable)
 
         return handler

@@ -40,6 +40,7 @@ DEPTH = "Pb-Depth"
 FINGERPRINT = "Pb-Fingerprint"
 CAN_ASK = "Pb-Can-Ask"
 APPROVED = "Pb-Approved"
+COUNTED = "Pb-Counted"
 GROUP = "Pb-Group"
 PARTS = "Pb-Parts"
 

@@ -29,6 +29,7 @@ from pegboard.schema.jsontext import JsonTextError, loads
 from pegboard.text import clean
 from pegboard_nats import wire
 from pegboard_nats.client import LinkError, NotConnectedError
+from pegboard_nats.executor import GroupExecutor
 from pegboard_nats.protocol import LocalProtocolError, TooLargeError
 from pegboard_nats.stats import Stats
 
@@ -105,6 +106,7 @@ class Worker:
         self._over = trio.Event()
         self._stats = Stats(time.monotonic())
         self._told_large: set[str] = set()
+        self._told_away: set[str] = set()
         self._nursery: trio.Nursery | None = None
 
     def __repr__(self) -> str:
@@ -201,7 +203,7 @@ class Worker:
     def _serve(self) -> None:
         """Listen for what is on the board now, and for nothing else; tell the hosts where it changed."""
         visible = self._host.session(user_id="", channel="nats", profile=self._profile).tools
-        tools = {name: one for name, one in visible.items() if one.origin.plugin != OWN}
+        tools = {name: one for name, one in visible.items() if one.origin.plugin != OWN and not self._is_away(name)}
         max_bytes = self._client.info.max_payload - wire.HEADROOM if self._client.connected else 2**16
         fit, large = wire.fitting(map(wire.definition_of, tools.values()), max_bytes)
         for name in set(large) - self._told_large:
@@ -224,6 +226,15 @@ class Worker:
                 "definitions", self._subjects.of("definitions", changed), self._asked_definitions, queue=wire.QUEUE
             )
         self._say_changed()
+
+    def _is_away(self, name: str) -> bool:
+        """Whether a group runs the tool: its calls would go round in circles, too."""
+        if not isinstance(getattr(self._host.board.registry.plans.get(name), "executor", None), GroupExecutor):
+            return False
+        if name not in self._told_away:
+            self._told_away.add(name)
+            notice.warning("the tool %s is not served: its executor sends its calls to a group", clean(name)[0])
+        return True
 
     def _say_changed(self) -> None:
         with contextlib.suppress(LinkError):
@@ -365,6 +376,7 @@ class Worker:
             on_progress=progress,
         )
         session.cuts_results = False  # the caller's host does, and keeps the whole for its own session
+        session.counts_limits = not headers.get(wire.COUNTED)
         return session
 
     async def _ask(self, reply: str, asked: Mapping[str, Any]) -> Any:
