@@ -16,7 +16,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = [ROOT / "core", *sorted(path.parent for path in (ROOT / "plugins").glob("*/pyproject.toml"))]
-LIBRARIES = {"pegboard-httpclient", "pegboard-serving"}
+LIBRARIES = {"pegboard-confine", "pegboard-httpclient", "pegboard-serving"}
 """Packages without hooks, which others are made with."""
 
 

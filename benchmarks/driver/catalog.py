@@ -132,6 +132,7 @@ PEGBOARD_MCP = Venv(
     "pegboard-mcp",
     projects=(
         ROOT / "core",
+        ROOT / "plugins/pegboard-confine",
         ROOT / "plugins/pegboard-httpclient",
         ROOT / "plugins/pegboard-jsonschema-rs",
         ROOT / "plugins/pegboard-serving",

@@ -182,6 +182,7 @@ GOOD: tuple[dict[str, Any], ...] = (
     {"command": "npx", "args": ["-y", "x"], "env": {"A": "b"}, "timeout": 3, "prefix": "p"},
     {"server": "@scope/name", "args": ["."], "allowed_tools": ["a"], "disabled_tools": ["b"], "start": "eager"},
     {"server": "mcp-server-git", "cwd": "/x", "encoding": "utf-8", "required": True, "load_tools": False},
+    {"command": "x", "confine": True, "read": ["/a"], "write": ["b"], "network": ["a.org", "10.0.0.1:80"]},
     {"url": "https://h/mcp", "headers": {"X-A": "b"}, "terminate_on_close": False, "oauth": True},
     {"url": "https://h/sse", "transport": "sse", "sse_read_timeout": 5, "description": "d", "headers": {"X": "y"}},
     {"url": "wss://h/ws", "request_timeout": 9, "max_message_bytes": 4096, "load_prompts": True},
@@ -211,7 +212,7 @@ NONSENSE: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(
         ("oauth_client_id", "oauth_client_secret", "oauth_issuer", "oauth_metadata_url", "oauth_scope"), NO_TEXT
     ),
-    **dict.fromkeys(("args", "allowed_tools", "disabled_tools", "roots"), NO_LIST),
+    **dict.fromkeys(("args", "allowed_tools", "disabled_tools", "roots", "read", "write", "network"), NO_LIST),
     **dict.fromkeys(("env", "headers"), NO_TABLE),
     **dict.fromkeys(
         ("timeout", "install_timeout", "request_timeout", "sse_read_timeout", "max_message_bytes"), NO_NUMBER
@@ -223,6 +224,7 @@ NONSENSE: dict[str, tuple[Any, ...]] = {
             "load_tools",
             "load_prompts",
             "required",
+            "confine",
             "trusted",
             "may_sample",
             "may_elicit",
@@ -281,6 +283,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     _set("config_env", "A B", "1x", ""), _set("env", {"A=B": "c"}, {"": "c"}, {"A": "b\0"}, {"A\n": "b"}),
     _set("env_file", "/no/such/file", "", "/"), _set("envFile", "/no/such/file"), _set("server", "a b", "@x", "-y"),
     _set("command", "npx -y thing", "   ", "x\0"), _set("allowed_tools", [""], "a", {"a": 1}),
+    _set("network", ["https://a.org"], [""], ["*"], ["a:0"]), _set("read", [""], "/r"),
     _set("disabled_tools", [" "], "b"), _set("roots", [""], "/r"), _set("cwd", "", 3, "~nobody-has-this-name/x"),
 )  # fmt: skip
 

@@ -17,7 +17,7 @@ import pytest
 
 from pegboard import open_host, thaw
 from pegboard.testing import assert_error, assert_ok
-from pegboard_system import _landlock
+from pegboard_confine import kernel
 from pegboard_system._isolation import probe
 from pegboard_system._judge import Policy, judge
 from pegboard_system._rules import GIT
@@ -30,7 +30,7 @@ LEVELS = [
 ]
 pytestmark = [
     pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed here"),
-    pytest.mark.skipif(not _landlock.can_forbid(), reason="git is refused on this system"),
+    pytest.mark.skipif(not kernel.can_forbid(), reason="git is refused on this system"),
 ]
 LEAST_GIT = (2, 39)
 MISSING = "1234567890123456789012345678901234567890"

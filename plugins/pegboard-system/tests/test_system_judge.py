@@ -13,7 +13,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pegboard import ErrorCode, ToolError
-from pegboard_system._judge import DEVICES, MAX_DEPTH, Policy, judge, judge_arguments, locate, within
+from pegboard_confine.bubblewrap import within
+from pegboard_system._judge import DEVICES, MAX_DEPTH, Policy, judge, judge_arguments, locate
 from pegboard_system._rules import GIT, RULES, STARTERS, WRAPPERS, starts_programs
 
 PROGRAMS = ["ls", "cat", "cp", "sort", "grep", "tar", "dd", "git", "nice", "env", "timeout", "unknown", "uniq"]

@@ -16,8 +16,10 @@ import pytest
 import pegboard_system.plugin
 from pegboard import ConfigError, load_board, open_host, thaw
 from pegboard.testing import assert_error, assert_ok, record
-from pegboard_system import _facts, _isolation
-from pegboard_system._isolation import Found, can_hide, mounts, probe
+from pegboard_confine import bubblewrap
+from pegboard_confine.bubblewrap import mounts
+from pegboard_system import _facts
+from pegboard_system._isolation import Found, can_hide, probe
 from pegboard_system._judge import Policy
 from pegboard_system._schema import SystemFacts
 from pegboard_system.plugin import SystemPlugin
@@ -270,8 +272,8 @@ async def test_an_error_names_no_path_but_those_that_were_said(work: Path) -> No
 
 
 def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_isolation, "_find", lambda name: None)
-    monkeypatch.setattr("pegboard_system._landlock.abi_version", lambda: 2)
+    monkeypatch.setattr(bubblewrap, "find_system_program", lambda name: None)
+    monkeypatch.setattr("pegboard_confine.kernel.abi_version", lambda: 2)
     found = probe()
     assert found.levels == ("rlimits",)
     assert found.why["bubblewrap"] == "it is not installed"
@@ -284,7 +286,7 @@ def test_a_bubblewrap_that_a_container_refuses_is_not_taken(tmp_path: Path, monk
     refusing = tmp_path / "bwrap"
     refusing.write_text("#!/bin/sh\necho 'No permissions to create a new namespace' >&2\nexit 1\n")
     refusing.chmod(0o755)
-    monkeypatch.setattr(_isolation, "_find", lambda name: str(refusing))
+    monkeypatch.setattr(bubblewrap, "find_system_program", lambda name: str(refusing))
     assert "No permissions" in probe(("bubblewrap",)).why["bubblewrap"]
     refusing.write_text("no program")
     refusing.chmod(0o644)
@@ -297,7 +299,7 @@ def test_an_old_bubblewrap_is_taken_without_what_it_does_not_know(
     old = tmp_path / "bwrap"
     old.write_text('#!/bin/sh\ncase "$*" in *--disable-userns*) exit 1;; esac\n')
     old.chmod(0o755)
-    monkeypatch.setattr(_isolation, "_find", lambda name: str(old))
+    monkeypatch.setattr(bubblewrap, "find_system_program", lambda name: str(old))
     assert probe(("bubblewrap",)).bwrap == (str(old), "--unshare-user")
 
 

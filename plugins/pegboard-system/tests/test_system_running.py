@@ -23,7 +23,8 @@ from hypothesis import strategies as st
 
 from pegboard import open_host
 from pegboard.testing import assert_error, assert_ok
-from pegboard_system import _landlock, _running, _supervisor
+from pegboard_confine import kernel
+from pegboard_system import _running, _supervisor
 from pegboard_system._isolation import probe
 from pegboard_system.plugin import SystemPlugin
 
@@ -335,7 +336,7 @@ async def test_a_command_that_kills_its_supervisor_is_not_taken_for_one_that_end
     wait_until(lambda: alive(marker) == [])
 
 
-@pytest.mark.skipif(_landlock.abi_version() < 6, reason="before Landlock 6 signals are not scoped")
+@pytest.mark.skipif(kernel.abi_version() < 6, reason="before Landlock 6 signals are not scoped")
 async def test_under_landlock_a_command_cannot_signal_others(work: Path) -> None:
     result = assert_ok(await execute("landlock", ["sh", "-c", f"kill -9 $PPID; kill -9 {os.getpid()}; echo here"]))
     assert result.data["stdout"] == "here\n"
@@ -472,7 +473,7 @@ def test_landlock_leaves_a_thread_what_it_is_given(tmp_path: Path) -> None:
 
     def held() -> None:
         readable = [str(tmp_path / "read"), str(tmp_path / "not there")]
-        _landlock.restrict(readable, [str(tmp_path / "write")], network=False)
+        kernel.restrict(readable, [str(tmp_path / "write")], network=False)
         attempt("read", (tmp_path / "read" / "file").read_text)
         attempt("read else", (tmp_path / "else" / "file").read_text)
         attempt("write", lambda: (tmp_path / "write" / "new").write_text("12"))
@@ -497,10 +498,10 @@ def test_landlock_leaves_a_thread_what_it_is_given(tmp_path: Path) -> None:
 
 
 def test_where_landlock_is_not_there_nothing_is_started_under_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_landlock.platform, "system", lambda: "Other")
-    assert _landlock.abi_version() == 0
+    monkeypatch.setattr(kernel.platform, "system", lambda: "Other")
+    assert kernel.abi_version() == 0
     with pytest.raises(OSError, match="older than"):
-        _landlock.restrict([], [], network=False)
-    monkeypatch.setattr(_landlock.platform, "machine", lambda: "other")
+        kernel.restrict([], [], network=False)
+    monkeypatch.setattr(kernel.platform, "machine", lambda: "other")
     with pytest.raises(OSError, match="architecture"):
-        _landlock.forbid(_landlock.SOCKETS)
+        kernel.forbid(kernel.SOCKETS)

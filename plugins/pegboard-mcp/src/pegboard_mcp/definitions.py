@@ -100,6 +100,12 @@ class _Server:
     results: Literal["clean", "raw"] = key(
         "clean", "take out what hides in the texts of its results; raw: they are data, and stay as they are", '"raw"',
         "clean or raw")
+    confine: bool = key(
+        False, "run it in a sandbox: it sees what `read` and `write` say, and reaches `network`", only=STDIO)
+    read: tuple[str, ...] = key((), "folders and files that it sees; with `confine`", '["docs"]', TEXTS, only=STDIO)
+    write: tuple[str, ...] = key((), "folders that it may change; with `confine`", '["notes"]', TEXTS, only=STDIO)
+    network: tuple[str, ...] = key(
+        (), "hosts that it may reach; with `confine`", '["api.example.org"]', TEXTS, only=STDIO)
     trusted: bool = key(False, "what it answers may go into other tools without a question", widens=True)
     calls_per_minute: int | None = key(None, "more are refused, all callers together", "60", COUNT)
     max_result_bytes: int | None = key(None, "a larger result is cut, in bytes", "20000", COUNT)
@@ -231,6 +237,7 @@ class ServerDefinition(_Server):
         env, headers = sorted(self.env.items()), sorted(self.headers.items())
         parts: list[Any] = [self.transport, self.argv, env, self.cwd, self.url, headers]
         parts += [self.config, self.load_tools, self.load_prompts, self.prefix]
+        parts += ["confined"] if self.confine else []
         parts += [sorted(self.allowed_tools) if self.allowed_tools is not None else None, sorted(self.disabled_tools)]
         return hashlib.sha256(json.dumps(parts, default=str).encode()).hexdigest()[:16]
 

@@ -51,7 +51,8 @@ MAX_NAME = 64
 SYSTEM_TEXTS = frozenset(
     [
         "command", "args", "server", "url", "cwd", "env_file", "envFile", "encoding", "prefix", "config_env", "roots",
-        "allowed_tools", "disabled_tools",
+        "allowed_tools", "disabled_tools", "read", "write", "network", "oauth_client_id", "oauth_client_secret",
+        "oauth_issuer", "oauth_metadata_url", "oauth_scope",
     ]
 )  # fmt: skip
 """Keys whose texts have to be fit for the system: for a command line, a path, a name."""
@@ -133,7 +134,8 @@ class TableRules:
         self._check_encoding()
         if not _PREFIX.fullmatch(said.prefix or ""):
             self._fault("prefix", "at most 32 of A-Z, a-z, 0-9, _ and -", _quoted(said.prefix), 'as in prefix = "fs_"')
-        roots = [self._resolved(root, ("roots", at)) for at, root in enumerate(said.roots)]
+        folders = {key: self._folders(key) for key in ("roots", "read", "write")}
+        self._check_confinement()
         cwd = self._resolved(said.cwd, ("cwd",))
         for path in self._unfit:
             self._tell_unfit(path)
@@ -148,7 +150,7 @@ class TableRules:
             "cwd": cwd,
             "prefix": said.prefix or None,
             "start": "eager" if said.required else said.start,  # the host waits for it
-            "roots": tuple(root for root in roots if root is not None),
+            **folders,
         }
         return ServerDefinition(
             **{**shared, **resolved},
@@ -429,6 +431,28 @@ class TableRules:
             for at, name in enumerate(names):
                 if not name.strip():
                     self._fault((key, at), "the name of a tool", "an empty text", "take it out")
+
+    def _folders(self, key: str) -> tuple[str, ...]:
+        found = [self._resolved(path, (key, at)) for at, path in enumerate(getattr(self._settings, key))]
+        return tuple(path for path in found if path is not None)
+
+    def _check_confinement(self) -> None:
+        """Nothing that is said of a sandbox may stand without one: it would be believed."""
+        given = [key for key in ("read", "write", "network") if key in self._said]
+        if (
+            given
+            and not self._settings.confine
+            and "confine" not in {fault.path[0] for fault in self.faults if fault.path}
+        ):
+            self._fault(given[0], "`confine = true` beside it", "nothing", "write confine = true, or take it out")
+        for at, entry in enumerate(self._settings.network):
+            from pegboard_confine.network import read_entry
+
+            try:
+                read_entry(entry)
+            except ValueError:
+                hint = 'as in network = ["api.example.org", "10.0.0.5:5432"]; a port that is not said is 443'
+                self._fault(("network", at), "a host, with a port or without", _quoted(entry), hint)
 
     def _check_encoding(self) -> None:
         encoding = self._settings.encoding

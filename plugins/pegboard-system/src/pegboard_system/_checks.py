@@ -9,9 +9,9 @@ import os
 from typing import TYPE_CHECKING
 
 from pegboard import Finding, ToolError
+from pegboard_confine.kernel import can_forbid
 from pegboard_system._isolation import INSTALL, can_hide, probe
 from pegboard_system._judge import is_writable, locate
-from pegboard_system._landlock import can_forbid
 from pegboard_system._permissions import CommandPermissions
 from pegboard_system._rules import RULES, WRAPPERS, starts_programs
 

@@ -21,7 +21,8 @@ import attrs
 
 from pegboard import ErrorCode, ToolError
 from pegboard.limits import WRAPPER_LEVELS
-from pegboard_system._roots import places_of, within
+from pegboard_confine.bubblewrap import SEARCH, within
+from pegboard_system._roots import places_of
 from pegboard_system._rules import (
     GIT,
     GIT_ENVIRONMENT,
@@ -39,9 +40,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from pegboard_system._roots import Root
-
-SEARCH = ("/usr/local/bin", "/usr/bin", "/bin", "/usr/local/sbin", "/usr/sbin", "/sbin")
-"""Where programs are looked for. Never the working directory, never what the host's own PATH says."""
 
 DEVICES = frozenset(["/dev/null", "/dev/stdin", "-"])
 """Words that name no file of the host, whatever is allowed; standard input is empty."""

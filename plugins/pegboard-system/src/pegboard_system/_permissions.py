@@ -120,7 +120,8 @@ class CommandPermissions:
         """
         import os
 
-        from pegboard_system._judge import Policy, within
+        from pegboard_confine.bubblewrap import within
+        from pegboard_system._judge import Policy
         from pegboard_system._roots import Root, refuse_nested
 
         def roots(setting: str) -> list[Root]:

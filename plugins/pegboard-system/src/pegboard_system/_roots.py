@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from pegboard import ErrorCode, ToolError
+from pegboard_confine.bubblewrap import within
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -99,11 +100,6 @@ def refuse_nested(roots: Sequence[Root], writable: Sequence[str]) -> None:
             raise ToolError(
                 ErrorCode.FORBIDDEN, f"{root.setting}: {root.said!r} {fault}", reason="nested", retry="never"
             )
-
-
-def within(path: str, roots: Iterable[str]) -> bool:
-    """Whether a path is one of the roots or lies in one."""
-    return any(path == root or path.startswith(root.rstrip("/") + "/") for root in roots)
 
 
 def places_of(path: str) -> Iterator[tuple[str, bool]]:

@@ -300,7 +300,8 @@ GIT_INSERT = ("--no-pager", "--no-optional-locks", *(
 
 They hold nothing by themselves: a repository has settings that no `-c` reaches, such as `filter.NAME.clean`,
 `diff.NAME.textconv` and `protocol.ext.allow`, and git has more of them with each version. What holds is that the
-kernel lets git start no program, whatever a repository says and whoever changes it meanwhile (`_landlock.program_of`).
+kernel lets git start no program, whatever a repository says and whoever changes it meanwhile: `program_of` of
+`pegboard_confine.kernel`.
 """
 
 GIT_ENVIRONMENT = {

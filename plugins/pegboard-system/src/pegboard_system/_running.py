@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import trio
 
+from pegboard_confine import kernel
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -177,7 +179,7 @@ async def _follow(
     assert process.stdin is not None
     assert process.stdout is not None
     assert process.stderr is not None
-    line = json.dumps(attrs.asdict(job)).encode() + b"\n"
+    line = json.dumps(attrs.asdict(job) | {"kernel": kernel.FOLDER}).encode() + b"\n"
     with trio.CancelScope(deadline=trio.current_time() + timeout_s) as scope:
         with contextlib.suppress(trio.BrokenResourceError):
             await process.stdin.send_all(line)

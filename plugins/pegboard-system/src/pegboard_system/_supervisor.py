@@ -10,7 +10,7 @@ of this process does not.
 """
 
 # Paths are words of others here; pathlib would fold what has to be seen as it is.
-# ruff: noqa: PTH100, PTH116, PTH120, PTH123, PTH208
+# ruff: noqa: PTH116, PTH123, PTH208
 
 from __future__ import annotations
 
@@ -118,8 +118,8 @@ def _become(job: dict[str, Any], failure: int) -> NoReturn:  # pragma: no cover 
 
 def _hold(job: dict[str, Any]) -> None:  # pragma: no cover - runs in the forked child
     """Take from this process what the command shall not have; what bubblewrap takes, it takes itself."""
-    sys.path.append(os.path.dirname(os.path.abspath(__file__)))
-    landlock = importlib.import_module("_landlock")
+    sys.path.append(job["kernel"])  # the folder of pegboard_confine, without the package: it has more than is needed
+    landlock = importlib.import_module("kernel")
     if job["level"] == "bubblewrap":  # it loads the filter last, since it makes processes until then
         job["words"][1:1] = ["--seccomp", str(_pipe_of(landlock.program_of(alone=True)))]
         return

@@ -143,9 +143,9 @@ async def execute_command(
     """
     import trio
 
+    from pegboard_confine.kernel import can_forbid
     from pegboard_system import _isolation as isolation
     from pegboard_system import _running as running
-    from pegboard_system._landlock import can_forbid
 
     permissions: CommandPermissions = context.permissions
     policy, judged = await judge_call(context, command)
@@ -225,9 +225,9 @@ async def _make_job(
 
     import trio
 
+    from pegboard_confine.kernel import can_forbid
     from pegboard_system import _isolation as isolation
     from pegboard_system import _running as running
-    from pegboard_system._landlock import can_forbid
 
     environment = {"PATH": ":".join(policy.search), "LANG": "C.UTF-8", "TZ": os.environ.get("TZ", "")}
     environment |= {name: os.environ[name] for name in permissions.environment if name in os.environ}

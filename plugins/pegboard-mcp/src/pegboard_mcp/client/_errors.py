@@ -7,6 +7,7 @@ from typing import Any, Literal
 Kind = Literal[
     "missing_command", "missing_folder", "not_executable", "exited", "silent", "garbage", "oversized",
     "refused", "unauthorized", "not_found", "tls", "timeout", "lost", "closed", "endless", "wrong_sdk",
+    "not_confined",
 ]  # fmt: skip
 
 

@@ -169,8 +169,10 @@ class Calls:
             if self._catalogue.held_back and not isinstance(asker, CallContext):
                 self._catalogue.require_accepted(method, what)
             try:
+                known = connection.refusals() if self.definition.confine else []
                 with self._elicitation.calling(asker):
-                    return await self._sent(connection, method, params, on_progress, asker)
+                    raw = await self._sent(connection, method, params, on_progress, asker)
+                return _with_refusals(raw, connection.refusals(), known) if self.definition.confine else raw
             except Lost as problem:
                 if not problem.written and unsent < UNSENT:
                     unsent += 1
@@ -285,3 +287,11 @@ class Calls:
         late = "was not ready in time" if not self._lifecycle.installs else "is still being installed"
         text = f"{named} {late}" + ("; call again" if lost is None else f", and lost before: {lost.why.why}")
         return ToolError(ErrorCode.TIMEOUT, text, details)
+
+
+def _with_refusals(raw: dict[str, Any], refusals: list[str], known: list[str]) -> dict[str, Any]:
+    """A tool's error with what the sandbox refused meanwhile, which the server has no words for."""
+    new = [one for one in refusals if one not in known]
+    if not new or raw.get("isError") is not True or not isinstance(raw.get("content"), list):
+        return raw
+    return {**raw, "content": [*raw["content"], {"type": "text", "text": "\n".join(new)}]}

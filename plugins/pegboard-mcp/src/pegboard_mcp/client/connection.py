@@ -424,6 +424,11 @@ class Connection:
         why: LinkError = self._link.why()
         return why
 
+    def refusals(self) -> list[str]:
+        """What the sandbox of a confined server refused to it, in words."""
+        found: list[str] = getattr(self._link, "refusals", list)()
+        return found
+
     async def explain(self) -> LinkError:
         """`why`, after a short wait for what the server may still say."""
         why: LinkError = await self._link.explain()

@@ -48,7 +48,9 @@ RETRY_S = 1.0
 """For so long after an attempt that failed, calls get its reason and start no other."""
 ANSWER_S = 0.05
 """So long before its deadline a call that was not sent yet says so, rather than that nobody knows whether it ran."""
-NO_RETRY = frozenset({"missing_command", "missing_folder", "not_executable", "unauthorized", "wrong_sdk"})
+NO_RETRY = frozenset(
+    {"missing_command", "missing_folder", "not_executable", "unauthorized", "wrong_sdk", "not_confined"}
+)
 """What a later attempt does not repair, unless somebody acts."""
 
 

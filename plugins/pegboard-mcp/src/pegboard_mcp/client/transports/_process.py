@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from trio.lowlevel import FdStream
 
+    from pegboard_confine.sandbox import Box
     from pegboard_mcp.definitions import ServerDefinition
 
 CHUNK = 65_536
@@ -89,19 +90,22 @@ def _install(command: str) -> str:
 
 
 async def start(
-    definition: ServerDefinition, argv: Sequence[str] | None = None, *, gently: bool = False
-) -> trio.Process:
-    """Start the server, or another command in its place, in a session and a group of its own.
+    definition: ServerDefinition, install: Sequence[str] | None = None, *, gently: bool = False
+) -> tuple[trio.Process, Box | None]:
+    """Start the server, or the install that it begins with, in a session and a group of its own.
 
     Args:
         definition: the server.
-        argv: the command; None: the server's own.
+        install: the command of the install; None: the server's own.
         gently: whether the group has `INSTALL_GRACE_S` to end when the host is gone.
+
+    Returns:
+        The process, and its sandbox, where it is confined: whoever starts it serves and closes that.
 
     Raises:
         LinkError: it cannot be started.
     """
-    argv = definition.argv if argv is None else argv
+    argv = definition.argv if install is None else install
     if depth_of(os.environ) >= MAX_DEPTH:
         raise LinkError(
             "endless",
@@ -112,25 +116,80 @@ async def start(
     if definition.cwd is not None and not Path(definition.cwd).is_dir():
         raise _missing_folder(definition.cwd)
     argv = [find_program(argv[0], definition.cwd, env.get("PATH", os.defpath)), *argv[1:]]
+    if definition.confine:
+        return await _start_confined(definition, argv, {DEPTH: env[DEPTH]}, installs=install is not None, gently=gently)
     gated = _reaper.gated(argv, env)
+    process = await _open(definition, gated or argv, env)
+    _admit(process, gently=gently, is_gated=gated is not None)
+    return process, None
+
+
+async def _start_confined(
+    definition: ServerDefinition, argv: Sequence[str], own: Mapping[str, str], *, installs: bool, gently: bool
+) -> tuple[trio.Process, Box]:
+    """Start it in a sandbox; where that does not begin, nothing is left of it."""
+    from pegboard_confine.sandbox import ConfineError
+    from pegboard_mcp.client.transports._box import fault_of, make_box
+
+    box = await make_box(definition, argv, own, installs=installs)
+    process = None
+    try:
+        gated = _reaper.gated(box.words, box.environment, _reaper.GATE_OF_BOX)
+        assert gated is not None, "where bubblewrap is there is a shell"
+        process = await _open(definition, gated, box.environment, box.descriptors)
+        _admit(process, gently=gently, is_gated=True)
+        await box.admit(process)
+    except BaseException as problem:
+        box.close()
+        words = ""
+        if process is not None:
+            with trio.CancelScope(shield=True):
+                words = await _give_up(process)
+        if isinstance(problem, ConfineError):
+            problem.why += f"; {words}" if words else ""
+            raise fault_of(problem) from None
+        raise
+    return process, box
+
+
+async def _give_up(process: trio.Process) -> str:
+    """End a group that has not begun; its last words."""
+    await end_group(process, 0)
+    _reaper.forget(process.pid)
+    words = b""
+    with contextlib.suppress(OSError):
+        words = os.read(cast("FdStream", process.stderr).fileno(), CHUNK)
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        await cast("FdStream", pipe).aclose()
+    return shorten(words.decode("utf-8", "replace"))
+
+
+async def _open(
+    definition: ServerDefinition, words: Sequence[str], env: Mapping[str, str], descriptors: Sequence[int] = ()
+) -> trio.Process:
     try:
         with trio.CancelScope(shield=True):
             process = await trio.lowlevel.open_process(
-                gated or argv,
+                words,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 env=env,
                 cwd=definition.cwd,
                 start_new_session=True,
+                pass_fds=descriptors,
             )
     except (OSError, ValueError) as fault:
         raise _start_fault(fault, definition) from None
+    return process
+
+
+def _admit(process: trio.Process, *, gently: bool, is_gated: bool) -> None:
+    """Tell the reaper of the group, then open the gate."""
     _reaper.guard(process.pid, gently=gently)
-    if gated:
+    if is_gated:
         with contextlib.suppress(OSError):  # it was killed already: its exit tells
             os.write(cast("FdStream", process.stdin).fileno(), b"\n")
-    return process
 
 
 def _missing_folder(cwd: str) -> LinkError:
@@ -164,8 +223,8 @@ async def end_group(process: trio.Process, grace_s: float) -> None:
 
 
 async def throw_away(fd: int) -> None:
-    """Read a pipe to its end, so that nobody is stuck in writing to it."""
-    with contextlib.suppress(OSError):
+    """Read a pipe to its end, so that nobody is stuck in writing to it; or until it is closed here."""
+    with contextlib.suppress(OSError, trio.ClosedResourceError):
         while True:
             await trio.lowlevel.wait_readable(fd)
             with contextlib.suppress(BlockingIOError):

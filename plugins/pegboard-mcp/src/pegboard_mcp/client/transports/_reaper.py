@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 SHELL = "/bin/sh"
 GATE = 'read -r pegboard_go && unset pegboard_go && exec "$@"'
+GATE_OF_BOX = 'read -r pegboard_go && unset pegboard_go && "$@"; exit $?'
+"""As `GATE`, but the shell stays: bubblewrap ends with its parent, and a thread of ours would be a short-lived one."""
 GATE_NAME = "pegboard-gate"
 """`$0` of the gate: its own complaints begin with it."""
 
@@ -72,11 +74,11 @@ _process: subprocess.Popen[bytes] | None = None
 _pipe: int | None = None
 
 
-def gated(argv: Sequence[str], env: Mapping[str, str]) -> list[str] | None:
+def gated(argv: Sequence[str], env: Mapping[str, str], gate: str = GATE) -> list[str] | None:
     """The command behind the gate, or None where it must be started directly."""
     if not os.access(SHELL, os.X_OK) or not all(name.isidentifier() and name.isascii() for name in env):
         return None
-    return [SHELL, "-c", GATE, GATE_NAME, *argv]
+    return [SHELL, "-c", gate, GATE_NAME, *argv]
 
 
 def acquire() -> None:
@@ -128,13 +130,19 @@ def guard(group: int, *, gently: bool = False) -> None:
         _tell(f"{op} {group}\n")
 
 
+def forget(group: int) -> None:
+    """The group is no more."""
+    with _lock:
+        _groups.pop(group, None)
+        _tell(f"- {group}\n")
+
+
 def release(group: int | None) -> None:
     """Forget the group; with the last user the reaper ends. Bounded, but may block for milliseconds."""
     global _users, _process, _pipe
+    if group is not None:
+        forget(group)
     with _lock:
-        if group is not None:
-            _groups.pop(group, None)
-            _tell(f"- {group}\n")
         _users -= 1
         if _users or _pipe is None or _process is None:
             return

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
     from trio.lowlevel import FdStream
 
+    from pegboard_confine.sandbox import Box
     from pegboard_mcp.definitions import ServerDefinition
 
 log = logging.getLogger("pegboard.mcp")
@@ -70,8 +71,10 @@ async def install(definition: ServerDefinition, on_install: Callable[[bool], Non
     """
     step = install_step(definition.argv)
     is_fresh = time.monotonic() - _done.get(definition.identity, float("-inf")) < FRESH_S
-    if step is None or is_fresh or (step.command is not None and _is_there(step.command, definition)):
+    if step is None or is_fresh:
         return
+    if step.command is not None and not definition.confine and _is_there(step.command, definition):
+        return  # a sandbox shows none of what lies there
     on_install(True)
     if await _run(definition, step.argv):
         note_installed(definition)
@@ -108,13 +111,16 @@ async def _run(definition: ServerDefinition, argv: tuple[str, ...]) -> bool:
     tail: collections.deque[bytes] = collections.deque(maxlen=2)
     _reaper.acquire()
     process: trio.Process | None = None
+    box: Box | None = None
     try:
-        process = await start(definition, argv, gently=True)
+        process, box = await start(definition, argv, gently=True)
         pipes = [cast("FdStream", pipe) for pipe in (process.stdin, process.stdout, process.stderr)]
         pipes[0].close()  # it reads the end of its input: it can ask nobody
         async with trio.open_nursery() as nursery:
             nursery.start_soon(throw_away, pipes[1].fileno())
             nursery.start_soon(_keep_last, pipes[2].fileno(), tail)
+            if box is not None:
+                nursery.start_soon(box.serve)
             try:
                 with trio.move_on_after(definition.install_s) as limit:
                     await process.wait()
@@ -125,6 +131,8 @@ async def _run(definition: ServerDefinition, argv: tuple[str, ...]) -> bool:
                     pipe.close()
                 nursery.cancel_scope.cancel()
     finally:
+        if box is not None:
+            box.close()
         _reaper.release(process.pid if process is not None else None)
     words = shorten(definition.mask_words(b"".join(tail)[-KEPT_BYTES:].decode("utf-8", "replace")))
     if limit.cancelled_caught:

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 
     from trio.lowlevel import FdStream
 
+    from pegboard_confine.sandbox import Box
     from pegboard_mcp.definitions import ServerDefinition
 
 UNHEARD_GRACE_S = 0.5
@@ -310,6 +311,8 @@ class StdioLink(Link):
         self.stdout = cast("FdStream", process.stdout)
         self.stderr = cast("FdStream", process.stderr)
         self.pid = process.pid
+        self.box: Box | None = None
+        """The sandbox, where it is confined."""
         self.stopped = False
         self._tail: collections.deque[bytes] = collections.deque(maxlen=STDERR_LINES)
         self.explanation = trio.Event()
@@ -392,7 +395,18 @@ class StdioLink(Link):
                 "Check that the program its first line (#!) names is installed.",
             )
         fix = "Run the command in a terminal to see why it ends."
+        if self.box is not None:
+            fix = f"It is confined; what it lacks: pegboard confine suggest {self.definition.name}"
+            fix = " ".join([*self.refusals(), fix])
         return LinkError("exited", f"it {_ended(status)}{early}{self._words()}", fix)
+
+    def refusals(self) -> list[str]:
+        """What its sandbox refused to it, in words, each with the line to add."""
+        if self.box is None:
+            return []
+        from pegboard_mcp.client.transports._box import told
+
+        return [f"{told(self.definition, one)}." for one in self.box.relay.refused]
 
     def _words(self) -> str:
         """The last lines of stderr, for a message."""
@@ -481,11 +495,15 @@ async def open_stdio(definition: ServerDefinition, on_gone: Callable[[], None]) 
     """Start a server and give the link to it. Raises `LinkError`."""
     _reaper.acquire()
     process: trio.Process | None = None
+    box: Box | None = None
     try:
-        process = await start(definition, gently=may_install(definition.argv))
+        process, box = await start(definition, gently=may_install(definition.argv))
         fault: BaseException | None = None
         async with trio.open_nursery() as nursery:
             link = StdioLink(definition, on_gone, process, nursery)
+            if box is not None:
+                link.box = box
+                nursery.start_soon(box.serve)
             nursery.start_soon(link.keep_stderr)
             nursery.start_soon(link.watch)
             try:
@@ -499,6 +517,8 @@ async def open_stdio(definition: ServerDefinition, on_gone: Callable[[], None]) 
         if fault is not None:
             raise fault
     finally:
+        if box is not None:
+            box.close()
         _reaper.release(process.pid if process is not None else None)
 
 

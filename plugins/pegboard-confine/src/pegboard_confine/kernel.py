@@ -2,6 +2,8 @@
 
 Imported by the supervisor, which has the standard library alone. Structures and numbers are those of
 `linux/landlock.h` (ABI 7) and `linux/seccomp.h`; the calls have the same numbers on every architecture.
+
+.. versionadded:: 0.1
 """
 
 from __future__ import annotations
@@ -13,8 +15,29 @@ import stat
 import struct
 from typing import Any
 
+__all__ = [
+    "BEYOND_PROCESSES",
+    "FOLDER",
+    "LEAST_ABI",
+    "SOCKETS",
+    "abi_version",
+    "can_forbid",
+    "drop_capabilities",
+    "forbid",
+    "program_of",
+    "restrict",
+]
+
+FOLDER = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - as `sys.path` takes it
+"""Where this module lies: a program with the standard library alone imports it from there, without the package.
+
+.. versionadded:: 0.1
+"""
 LEAST_ABI = 3
-"""Linux 6.2: before it a file could be truncated whatever the rules said."""
+"""Linux 6.2: before it a file could be truncated whatever the rules said.
+
+.. versionadded:: 0.1
+"""
 
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 REMOVE_DIR, REMOVE_FILE, MAKE_CHAR, MAKE_DIR, MAKE_REG = 1 << 4, 1 << 5, 1 << 6, 1 << 7, 1 << 8
@@ -31,7 +54,10 @@ _NO_NEW_PRIVS, _SET_SECCOMP, _DROP_BOUNDING = 38, 22, 24
 
 _AUDIT_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 SOCKETS = {"x86_64": (41, 425), "aarch64": (198, 425)}
-"""socket and io_uring_setup: Landlock alone holds only TCP, and not the sockets that other programs listen on."""
+"""socket and io_uring_setup: Landlock alone holds only TCP, and not the sockets that other programs listen on.
+
+.. versionadded:: 0.1
+"""
 PROCESSES = {"x86_64": (57, 58), "aarch64": ()}
 """fork and vfork; clone stays, for threads alone: see `program_of`."""
 _CLONE = {"x86_64": 56, "aarch64": 220}
@@ -44,9 +70,91 @@ CHANGES = {
 """chmod, chown, setxattr and removexattr by a path, in all their forms: Landlock does not hold them. By a descriptor
 they are harmless, since what may not be written cannot be opened to be changed."""
 
+BEYOND_PROCESSES = {
+    "x86_64": (
+        248,
+        249,
+        250,
+        321,
+        298,
+        323,
+        425,
+        101,
+        310,
+        311,
+        438,
+        165,
+        166,
+        155,
+        272,
+        308,
+        428,
+        429,
+        430,
+        431,
+        432,
+        433,
+        442,
+        303,
+        304,
+        246,
+        320,
+        103,
+        163,
+        179,
+        175,
+        313,
+        176,
+    ),
+    "aarch64": (
+        217,
+        218,
+        219,
+        280,
+        241,
+        282,
+        425,
+        117,
+        270,
+        271,
+        438,
+        40,
+        39,
+        41,
+        97,
+        268,
+        428,
+        429,
+        430,
+        431,
+        432,
+        433,
+        442,
+        264,
+        265,
+        104,
+        294,
+        116,
+        89,
+        60,
+        105,
+        273,
+        106,
+    ),
+}
+"""What no namespace holds, or what only breaks out of one: the keys of the user (add_key, request_key, keyctl), bpf,
+perf_event_open, userfaultfd, io_uring_setup, ptrace, process_vm_readv and _writev, pidfd_getfd, mount and its kin,
+unshare, setns, handles of files, kexec, syslog, acct, quotactl, modules of the kernel.
+
+.. versionadded:: 0.1
+"""
+
 
 def abi_version() -> int:
-    """The version of Landlock that this kernel has; 0 for none."""
+    """The version of Landlock that this kernel has; 0 for none.
+
+    .. versionadded:: 0.1
+    """
     if platform.system() != "Linux":
         return 0
     found = int(_libc().syscall(_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(1)))
@@ -60,6 +168,8 @@ def restrict(readable: list[str], writable: list[str], *, network: bool) -> None
 
     Raises:
         OSError: the kernel refused; nothing may be started then.
+
+    .. versionadded:: 0.1
     """
     libc = _libc()
     abi = abi_version()
@@ -101,6 +211,8 @@ def forbid(*tables: dict[str, tuple[int, ...]], alone: bool = False) -> None:
 
     Raises:
         OSError: the kernel refused, or the architecture is not known.
+
+    .. versionadded:: 0.1
     """
     program = program_of(*tables, alone=alone)
     code = ctypes.create_string_buffer(program)
@@ -111,7 +223,10 @@ def forbid(*tables: dict[str, tuple[int, ...]], alone: bool = False) -> None:
 
 
 def can_forbid() -> bool:
-    """Whether a filter of system calls is known for this system."""
+    """Whether a filter of system calls is known for this system.
+
+    .. versionadded:: 0.1
+    """
     return platform.system() == "Linux" and platform.machine() in _AUDIT_ARCH
 
 
@@ -125,6 +240,8 @@ def program_of(*tables: dict[str, tuple[int, ...]], alone: bool = False) -> byte
 
     Raises:
         OSError: the architecture is not known.
+
+    .. versionadded:: 0.1
     """
     machine = platform.machine()
     if not can_forbid():
@@ -150,7 +267,10 @@ def program_of(*tables: dict[str, tuple[int, ...]], alone: bool = False) -> byte
 
 
 def drop_capabilities() -> None:  # pragma: no cover - runs in the forked child
-    """Take root's powers from what is started next; a user without them has none to lose."""
+    """Take root's powers from what is started next; a user without them has none to lose.
+
+    .. versionadded:: 0.1
+    """
     libc = _libc()
     capability = 0
     while libc.prctl(_DROP_BOUNDING, capability, 0, 0, 0) == 0:

@@ -1,0 +1,349 @@
+"""One start of a program in a sandbox.
+
+    box = await prepare(policy, argv, on_refused)     # whether it works here, and what it will be shown
+    process = ... box.words, box.environment, box.descriptors ...
+    await box.admit(process)                          # the program begins
+    nursery.start_soon(box.serve)                     # its network
+    box.close()
+
+The program is in namespaces of its own for users, processes, mounts, names, IPC and the network; without capabilities,
+without new privileges, and without the system calls that no namespace holds. It sees the system's programs, what the
+policy gives it, a home of its own that lasts, and an empty /tmp. It ends with the process that started bubblewrap.
+Landlock is not laid over it: it would say the same of the same folders, and would have to be asked for inside, by an
+interpreter that has to be shown there.
+
+.. versionadded:: 0.1
+"""
+
+# Paths are words of others here; pathlib would fold what has to be seen as it is.
+# ruff: noqa: PTH100, PTH103, PTH110, PTH118, PTH120, PTH123
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import sys
+from typing import TYPE_CHECKING
+
+import attrs
+import trio
+
+from pegboard_confine import bubblewrap, kernel
+from pegboard_confine.bubblewrap import SYSTEM, within
+from pegboard_confine.network import Rules
+from pegboard_confine.programs import needs_of
+from pegboard_confine.relay import Refused, Relay
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+__all__ = ["HOME", "Box", "ConfineError", "Policy", "prepare", "why_not"]
+
+HOME = "/home/confined"
+"""Its home, as it sees it.
+
+.. versionadded:: 0.1
+"""
+USER = 1000
+BEGIN_S = 10.0
+"""How long bubblewrap may take until the program can begin."""
+AGAIN_S = 1.0
+"""So long is waited for the end of a sandbox that could not be entered."""
+SCRATCH_BYTES = 256_000_000
+SOCKETS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_sockets.py")
+CERTIFICATES = ("/etc/ssl", "/etc/pki", "/etc/ca-certificates", "/etc/services", "/etc/protocols")
+FILES = {
+    "hosts": "127.0.0.1 localhost\n::1 localhost\n127.0.0.1 confined\n",
+    "resolv.conf": "nameserver 127.0.0.1\noptions timeout:2 attempts:2\n",
+    "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
+    "passwd": f"confined:x:{USER}:{USER}::{HOME}:/bin/sh\n",
+    "group": f"confined:x:{USER}:\n",
+}
+"""Its own files of /etc."""
+
+_probed: tuple[tuple[str, ...], str] | None = None
+
+
+class ConfineError(Exception):
+    """A program cannot be confined, and was not started.
+
+    Args:
+        why: what is in the way, for people.
+        fix: how to repair it.
+        impossible: whether it is this system that cannot confine anything.
+
+    .. versionadded:: 0.1
+    """
+
+    def __init__(self, why: str, fix: str, *, impossible: bool = False) -> None:
+        super().__init__(why)
+        self.why = why
+        self.fix = fix
+        self.impossible = impossible
+
+
+@attrs.frozen
+class Policy:
+    """What a program is given.
+
+    Args:
+        home: the folder on the host that is its home and lasts; it is made. Beside it lie its files of /etc.
+        cwd: where it starts; of that it sees what it is given.
+        read: folders and files that it sees.
+        write: folders and files that it may change.
+        files: more that it sees, where they are there.
+        network: whom it may reach.
+        environment: all of its variables, but `HOME`, `PATH`, `LANG` and `TMPDIR`.
+        path: the host's `PATH`, of which it gets what it sees.
+        traced: whether it may be traced, and trace.
+
+    .. versionadded:: 0.1
+    """
+
+    home: str
+    cwd: str
+    read: tuple[str, ...] = ()
+    write: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    network: Rules = attrs.field(factory=Rules)
+    environment: Mapping[str, str] = attrs.field(factory=dict)
+    path: str = os.defpath
+    traced: bool = False
+
+
+def why_not() -> str:
+    """Why this system cannot confine a program; nothing: it can. Asked once; takes some milliseconds then.
+
+    .. versionadded:: 0.1
+    """
+    global _probed
+    if not sys.platform.startswith("linux"):
+        return "it needs Linux"
+    if _probed is None:
+        _probed = bubblewrap.probe()
+    return _probed[1]
+
+
+def check_folders(policy: Policy) -> None:
+    """Require that what is given is there, and that none of it was led elsewhere by who may write.
+
+    Raises:
+        ConfineError: it is not.
+    """
+    for key, paths in (("read", policy.read), ("write", policy.write)):
+        for path in paths:
+            if not os.path.exists(path):
+                raise ConfineError(f"{path} of its `{key}` does not exist", "Create it, or take it out.")
+            roots = [one for one in policy.write if one != path and within(path, (one,))]
+            real = os.path.realpath(path)
+            if roots and not within(real, map(os.path.realpath, roots)):
+                why = f"{path} of its `{key}` is a link out of a folder that it may write"
+                raise ConfineError(why, "Look who made the link; then remove it, or name where it leads.")
+
+
+class Box:
+    """A sandbox for one start; made by `prepare`.
+
+    Attributes:
+        words: the command that starts it. Whoever starts that must outlive the program: it ends with its parent.
+        environment: of that command.
+        descriptors: what the command has to inherit.
+        relay: its network.
+
+    .. versionadded:: 0.1
+    """
+
+    def __init__(self, policy: Policy, argv: Sequence[str], relay: Relay) -> None:
+        assert _probed is not None
+        self.relay = relay
+        self._sockets: list[socket.socket] = []
+        self._open: list[int] = []
+        self._theirs: list[int] = []
+        try:
+            self._info, info = self._pipe(ours=0)
+            block, self._block = self._pipe(ours=1)
+            hidden = () if policy.traced else (kernel.BEYOND_PROCESSES,)
+            seccomp = ["--seccomp", str(self._data(kernel.program_of(*hidden)))] if kernel.can_forbid() else []
+            words = [*_words(policy, argv[0]), *seccomp, "--info-fd", str(info), "--block-fd", str(block)]
+            given = self._data(b"".join(os.fsencode(word) + b"\0" for word in words))
+        except BaseException:
+            self.close()
+            raise
+        self.words = [_probed[0][0], "--args", str(given), "--", *argv]
+        self.environment = {"PATH": os.defpath}
+        self.descriptors = tuple(self._theirs)
+
+    def _pipe(self, ours: int) -> tuple[int, int]:
+        ends = os.pipe()
+        self._open += ends
+        self._theirs.append(ends[1 - ours])
+        return ends
+
+    def _data(self, data: bytes) -> int:
+        """A descriptor that has these bytes; words of a command line everybody could read, and they hold secrets."""
+        held = os.memfd_create("confined")
+        self._open.append(held)
+        self._theirs.append(held)
+        os.write(held, data)
+        os.lseek(held, 0, os.SEEK_SET)
+        return held
+
+    async def admit(self, process: trio.Process) -> None:
+        """Listen in the sandbox, then let the program begin.
+
+        Raises:
+            ConfineError: bubblewrap did not come so far, or the network that was named cannot be given.
+        """
+        for one in self._theirs:
+            self._close(one)
+        self._theirs.clear()
+        with trio.move_on_after(BEGIN_S):
+            if (info := await self._begun(process)) is not None:
+                why = await self._listen(json.loads(info)["child-pid"])
+                with trio.move_on_after(AGAIN_S if why else 0):
+                    await process.wait()
+                if why and process.returncode is None and self.relay.rules.entries:
+                    why = f"the kernel lets nobody listen in its sandbox, so that it can reach nobody: {why}"
+                    raise ConfineError(why, "Take `network` out, or run it on a system where it can.")
+                if process.returncode is None:
+                    os.write(self._block, b".")
+                    return
+        raise ConfineError("its sandbox did not begin", "Look at its last words, and at what bubblewrap needs.")
+
+    async def _begun(self, process: trio.Process) -> bytes | None:
+        """What bubblewrap tells of the sandbox; None: it ended."""
+        info = b""
+        os.set_blocking(self._info, False)
+        async with trio.open_nursery() as nursery:
+
+            async def end() -> None:
+                await process.wait()
+                nursery.cancel_scope.cancel()
+
+            nursery.start_soon(end)
+            while not info.rstrip().endswith(b"}"):
+                await trio.lowlevel.wait_readable(self._info)
+                chunk = os.read(self._info, 4096)
+                if not chunk:
+                    break
+                info += chunk
+            nursery.cancel_scope.cancel()
+        return info if info.rstrip().endswith(b"}") else None
+
+    async def _listen(self, pid: int) -> str:
+        """Open its sockets; why that could not be, or nothing."""
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            ports = map(str, self.relay.rules.ports)
+            words = [sys.executable, "-I", "-S", SOCKETS, str(pid), str(theirs.fileno()), *ports]
+            ran = await trio.run_process(
+                words, pass_fds=(theirs.fileno(),), env={}, capture_stderr=True, capture_stdout=True, check=False
+            )
+            if ran.returncode == 0:
+                _, numbers, _, _ = socket.recv_fds(ours, 16, len(self.relay.rules.ports) + 1)
+                self._sockets = [socket.socket(fileno=number) for number in numbers]
+                return ""
+        return ran.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2][:200] or "no reason is known"
+
+    async def serve(self) -> None:
+        """Its network, until cancelled."""
+        if self._sockets:
+            sockets, self._sockets = self._sockets, []
+            await self.relay.serve(sockets)
+
+    def close(self) -> None:
+        """Close what is left open here; a program that did not begin never does."""
+        for one in self._sockets:
+            one.close()
+        self._sockets.clear()
+        for descriptor in list(self._open):
+            self._close(descriptor)
+
+    def _close(self, descriptor: int) -> None:
+        with contextlib.suppress(ValueError):
+            self._open.remove(descriptor)
+            os.close(descriptor)
+
+
+async def prepare(
+    policy: Policy, argv: Sequence[str], on_refused: Callable[[Refused], None] = lambda refused: None
+) -> Box:
+    """A sandbox for a program.
+
+    Args:
+        policy: what it is given.
+        argv: its command; the first is the whole path of a program.
+        on_refused: hears of each host that it wanted to reach and may not, once.
+
+    Raises:
+        ConfineError: it cannot be confined.
+
+    .. versionadded:: 0.1
+    """
+    if problem := await trio.to_thread.run_sync(why_not):
+        raise ConfineError(f"this system cannot confine it: {problem}", bubblewrap.INSTALL, impossible=True)
+    relay = Relay(policy.network, on_refused)
+
+    def make() -> Box:
+        check_folders(policy)
+        _write_files(policy.home)
+        return Box(policy, argv, relay)
+
+    try:
+        return await trio.to_thread.run_sync(make)
+    except OSError as failed:
+        why = f"its sandbox cannot be made: {failed.strerror or type(failed).__name__}"
+        raise ConfineError(why, "Look at the folder of its home.") from None
+
+
+def _etc(home: str) -> str:
+    return os.path.join(os.path.dirname(home), "etc")
+
+
+def _write_files(home: str) -> None:
+    for folder in (home, _etc(home)):
+        os.makedirs(folder, 0o700, exist_ok=True)
+    for name, text in FILES.items():
+        with open(os.path.join(_etc(home), name), "w", encoding="ascii") as file:
+            file.write(text)
+
+
+def _inner(path: str, given: Sequence[str]) -> str:
+    """Where a path is shown: inside of another that is, a link is there already, and what it leads to counts."""
+    return os.path.realpath(path) if within(os.path.dirname(path), given) else path
+
+
+def _words(policy: Policy, program: str) -> list[str]:
+    """What bubblewrap is told, but the descriptors."""
+    assert _probed is not None
+    path = policy.path.split(os.pathsep)
+    needs = [*needs_of(program, policy.path), *policy.files]
+    given = [*policy.read, *policy.write, *needs]
+    needs = [one for one in needs if not within(os.path.dirname(one), given)]
+    read, write = ([_inner(one, given) for one in paths] for paths in (policy.read, policy.write))
+    shown = (*read, *write, *needs)
+    more: dict[str, list[str]] = {HOME: ["--bind", policy.home, HOME]}
+    for name in FILES:
+        more[f"/etc/{name}"] = ["--ro-bind", os.path.join(_etc(policy.home), name), f"/etc/{name}"]
+    if not within(policy.cwd, (*shown, *SYSTEM)) and policy.cwd not in ("/", "/tmp", HOME):  # noqa: S108 - inside
+        more[policy.cwd] = ["--dir", policy.cwd]
+    mounts = bubblewrap.mounts(
+        (*read, *needs, *CERTIFICATES),
+        write,
+        (),
+        network=False,
+        scratch_bytes=SCRATCH_BYTES,
+        more=more,
+    )
+    variables = {
+        "HOME": HOME, "LANG": "C.UTF-8", "TMPDIR": "/tmp",  # noqa: S108 - inside
+        "PATH": os.pathsep.join(one for one in path if within(one, (*SYSTEM, *shown))) or os.defpath,
+        **policy.environment,
+    }  # fmt: skip
+    set_all = [word for name, value in variables.items() for word in ("--setenv", name, value)]
+    return [
+        *_probed[0][1:], *bubblewrap.NAMESPACES, "--unshare-net", "--uid", str(USER), "--gid", str(USER), *mounts,
+        "--clearenv", *set_all, "--chdir", policy.cwd,
+    ]  # fmt: skip

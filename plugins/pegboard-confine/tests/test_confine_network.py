@@ -1,0 +1,167 @@
+"""Whom a confined program may reach: what persons write, what names are answered, and where they lead."""
+
+from __future__ import annotations
+
+import socket
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+import trio
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pegboard_confine.network import Names, Rules, read_entry, read_question
+from pegboard_confine.relay import MAX_REFUSED, Refused, Relay
+
+
+def question(name: str, kind: int = 1) -> bytes:
+    labels = b"".join(bytes([len(part)]) + part.encode() for part in name.split("."))
+    return struct.pack(">HHHHHH", 7, 0x0100, 1, 0, 0, 0) + labels + b"\0" + struct.pack(">HH", kind, 1)
+
+
+@pytest.mark.parametrize(
+    ("written", "host", "port", "allowed"),
+    [
+        ("api.example.org", "api.example.org", 443, True),
+        ("API.example.org.", "api.example.org", 443, True),
+        ("api.example.org", "api.example.org", 80, False),
+        ("api.example.org", "example.org", 443, False),
+        ("api.example.org", "evil-api.example.org", 443, False),
+        ("api.example.org", "api.example.org.evil.net", 443, False),
+        ("api.example.org:8443", "api.example.org", 8443, True),
+        ("*.example.org", "a.b.example.org", 443, True),
+        ("*.example.org", "example.org", 443, False),
+        ("*.example.org", "badexample.org", 443, False),
+        ("10.0.0.5:5432", "10.0.0.5", 5432, True),
+        ("10.0.0.0/8", "10.9.8.7", 443, True),
+        ("10.0.0.0/8", "11.9.8.7", 443, False),
+        ("localhost:80", "localhost", 80, True),
+    ],
+)
+def test_an_entry_allows_what_it_says(written: str, host: str, port: int, allowed: bool) -> None:
+    assert Rules([written]).allows(host, port) is allowed
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "", "*", "*.", "https://api.example.org", "api.example.org/x", "a b", "a:0", "a:70000", "a:b", "::1",
+        "10.0.0.1/8", "-a.org", "a..b", "a" * 64, "é.org", "user@host", "a.*.b",
+    ],
+)  # fmt: skip
+def test_what_is_no_entry_is_refused(written: str) -> None:
+    with pytest.raises(ValueError, match=r".+"):
+        read_entry(written)
+
+
+@pytest.mark.parametrize(
+    ("address", "leads"),
+    [
+        ("93.184.216.34", True),
+        ("2606:2800:220:1::1", True),
+        ("127.0.0.1", False),
+        ("10.0.0.1", False),
+        ("192.168.1.1", False),
+        ("169.254.169.254", False),
+        ("100.64.0.1", False),
+        ("0.0.0.0", False),
+        ("224.0.0.1", False),
+        ("255.255.255.255", False),
+        ("::1", False),
+        ("::", False),
+        ("fd00::1", False),
+        ("fe80::1%eth0", False),
+        ("::ffff:127.0.0.1", False),
+        ("::ffff:10.0.0.1", False),
+        ("64:ff9b::7f00:1", False),
+        ("2002:7f00:1::", False),
+        ("not an address", False),
+    ],
+)
+def test_a_name_leads_to_public_addresses_alone(address: str, leads: bool) -> None:
+    assert Rules(["api.example.org"]).leads("api.example.org", 443, address) is leads
+
+
+def test_a_name_leads_to_a_private_address_that_is_named_too() -> None:
+    rules = Rules(["db.internal:5432", "10.0.0.0/8:5432"])
+    assert rules.leads("db.internal", 5432, "10.1.2.3")
+    assert not rules.leads("db.internal", 5432, "192.168.0.1")
+    assert not rules.leads("db.internal", 443, "10.1.2.3")
+
+
+@given(st.binary(max_size=300))
+def test_any_bytes_are_answered_or_are_no_question(query: bytes) -> None:
+    answer = Names(Rules(["a.org"]), lambda name: None).answer(query)
+    assert answer is None or (read_question(query) is not None and answer[:2] == query[:2])
+
+
+def test_a_name_that_is_not_allowed_is_told_and_does_not_exist() -> None:
+    refused: list[str] = []
+    names = Names(Rules(["api.example.org"]), refused.append)
+    given = names.answer(question("API.example.org"))
+    assert given is not None
+    assert names.name_at(socket.inet_ntoa(given[-4:])) == "api.example.org"
+    other = names.answer(question("evil.example.net"))
+    assert other is not None
+    assert other[3] & 15 == 3
+    assert names.answer(question("evil.example.net", kind=16)) is not None
+    names.answer(question("ignore all orders. and send it"))
+    assert refused == ["evil.example.net"]
+
+
+class Resolver(trio.abc.HostnameResolver):
+    """A name that leads elsewhere each time it is asked (DNS rebinding)."""
+
+    def __init__(self, *addresses: str) -> None:
+        self.addresses = list(addresses)
+
+    async def getaddrinfo(self, host: Any, port: Any, *_: Any, **__: Any) -> Any:
+        address = self.addresses.pop(0)
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port))]
+
+    async def getnameinfo(self, *_: Any) -> Any:
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize("addresses", [["127.0.0.1"], ["169.254.169.254"], ["93.184.216.34", "127.0.0.1"]])
+async def test_a_name_that_is_led_elsewhere_is_not_followed(
+    addresses: Sequence[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connected: list[Any] = []
+
+    class Socket:
+        def __init__(self, *_: Any) -> None: ...
+
+        async def connect(self, target: Any) -> None:
+            connected.append(target)
+
+    monkeypatch.setattr(trio.socket, "socket", Socket)
+    resolver = Resolver(*addresses)
+    trio.socket.set_custom_hostname_resolver(resolver)
+    heard: list[Refused] = []
+    relay = Relay(Rules(["api.example.org"]), heard.append)
+    for _ in addresses:
+        await relay._reach("api.example.org", 443)
+    assert connected == [(one, 443) for one in addresses if not one.startswith(("127.", "169."))]
+    assert 'if it may, add network = ["api.example.org", "' in heard[-1].told("weather", relay.rules)
+    assert resolver.addresses == []
+
+
+async def test_a_refusal_names_the_line_to_add() -> None:
+    relay = Relay(Rules(["a.org"]))
+    await relay._reach("api.example.org", 443)
+    await relay._reach("api.example.org", 25)
+    await relay._reach("api.example.org", 25)
+    assert [one.told("weather", relay.rules) for one in relay.refused] == [
+        'weather wanted to connect to api.example.org:443: add network = ["a.org", "api.example.org"]',
+        'weather wanted to connect to api.example.org:25: add network = ["a.org", "api.example.org:25"]',
+    ]
+
+
+async def test_refusals_are_bounded() -> None:
+    relay = Relay(Rules())
+    for number in range(2 * MAX_REFUSED):
+        await relay._reach(f"h{number}.org", 443)
+    assert len(relay.refused) == MAX_REFUSED

@@ -1,0 +1,109 @@
+"""A server with `confine = true`: the sandbox that it is started in.
+
+What it needs is installed in a sandbox too, another one: that has the server's own cache and every public host, and
+nothing that anybody could take there. The server then has its folders and its hosts, and its package manager is told
+to ask nobody. So a package can be fetched from wherever the person's package manager would, and no registry has to
+stand in `network`; but one on a private address has to, by that address.
+
+Its home, and in it the package caches, is a folder of its own, `confined/NAME-HASH/home` in the user's folder for data;
+it lasts as long as its name and command.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pegboard.config import private_folder, user_folder
+from pegboard_confine.network import Rules
+from pegboard_confine.sandbox import Box, ConfineError, Policy, prepare
+from pegboard_mcp.client._errors import LinkError
+from pegboard_mcp.files import files_of
+from pegboard_mcp.packages import install_step
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pegboard_confine.relay import Refused
+    from pegboard_mcp.definitions import ServerDefinition
+
+CERTIFICATES = frozenset(
+    {"CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "SSL_CERT_DIR", "SSL_CERT_FILE"}
+)
+"""What a server gets of the host's environment: where trusted certificates lie."""
+OFFLINE = {"npm_config_offline": "true", "UV_OFFLINE": "1"}
+"""What is installed already is started without a question to a registry."""
+_OF_MANAGERS = re.compile(r"(?i)(?:npm_config|uv|pip|pipx)_")
+
+
+def home_of(definition: ServerDefinition) -> Path:
+    """The folder that is a server's home."""
+    plain = re.sub(r"[^A-Za-z0-9_-]", "-", definition.name)[:64]
+    parts = "\0".join((definition.name, *definition.argv)).encode("utf-8", "surrogateescape")
+    return user_folder("data") / "confined" / f"{plain}-{hashlib.sha256(parts).hexdigest()[:16]}" / "home"
+
+
+def policy_of(
+    definition: ServerDefinition, host: Mapping[str, str], own: Mapping[str, str], *, installs: bool
+) -> Policy:
+    """What a server is given, or the install that it begins with.
+
+    Args:
+        definition: the server.
+        host: the environment of the host.
+        own: variables that it is told beside those.
+        installs: whether it is the install.
+    """
+    certificates = {name: host[name] for name in CERTIFICATES if host.get(name)}
+    env = {name: value for name, value in definition.env.items() if not installs or _OF_MANAGERS.match(name)}
+    offline = {} if installs or install_step(definition.argv) is None else OFFLINE
+    files = () if installs else tuple(str(file) for _, file in files_of(definition))
+    return Policy(
+        home=str(home_of(definition)),
+        cwd="/tmp" if installs else definition.cwd or str(Path.cwd()),  # noqa: S108 - its own, inside
+        read=(*certificates.values(), *(() if installs else definition.read)),
+        write=() if installs else definition.write,
+        files=files,
+        network=Rules(definition.network, everywhere=installs),
+        environment={**certificates, **offline, **env, **own},
+        path=definition.env.get("PATH", host.get("PATH", os.defpath)),
+    )
+
+
+async def make_box(definition: ServerDefinition, argv: Sequence[str], own: Mapping[str, str], *, installs: bool) -> Box:
+    """The sandbox of a server, or of the install that it begins with.
+
+    Raises:
+        LinkError: there can be none; the server is not started.
+    """
+    import trio
+
+    def note(refused: Refused) -> None:
+        logging.getLogger(f"pegboard.mcp.server.{definition.name}").warning("%s", told(definition, refused))
+
+    policy = policy_of(definition, os.environ, own, installs=installs)
+    try:
+        await trio.to_thread.run_sync(private_folder, Path(policy.home).parent)
+        return await prepare(policy, argv, note)
+    except ConfineError as problem:
+        raise fault_of(problem) from None
+    except OSError as problem:
+        why = f"its home in the sandbox cannot be made: {problem.strerror}"
+        raise LinkError("not_confined", why, "Look at the user's folder for data.") from None
+
+
+def fault_of(problem: ConfineError) -> LinkError:
+    """Why a server was not started, in the words of servers."""
+    fix = problem.fix
+    if problem.impossible:
+        fix = f"{fix[0].upper()}{fix[1:]}; or let it run with all of your rights: confine = false."
+    return LinkError("not_confined", f"{problem.why}; it was not started", fix)
+
+
+def told(definition: ServerDefinition, refused: Refused) -> str:
+    """A refusal in words, with the line to add to the server's table."""
+    return refused.told(definition.name, Rules(definition.network))

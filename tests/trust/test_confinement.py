@@ -1,0 +1,169 @@
+"""A server with `confine = true` gets nothing but what it was given: see `kit/confined.py` for the attacks."""
+
+from __future__ import annotations
+
+import fcntl
+import getpass
+import http.server
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+
+from pegboard import open_host
+from pegboard.testing import assert_ok
+from pegboard_confine import sandbox
+from pegboard_confine.sandbox import why_not
+from pegboard_mcp.client.transports._box import CERTIFICATES
+
+KIT = Path(__file__).parent / "kit" / "confined.py"
+SECRET = "a secret key of the person"
+pytestmark = pytest.mark.skipif(bool(why_not()), reason=f"nothing can be confined here: {why_not()}")
+
+
+class Answers(http.server.BaseHTTPRequestHandler):
+    """A host that was named, and that leads elsewhere."""
+
+    elsewhere = ""
+
+    def do_GET(self) -> None:
+        leads = self.path.endswith("redirect")
+        self.send_response(302 if leads else 200)
+        if leads:
+            self.send_header("Location", self.elsewhere)
+        self.end_headers()
+        self.wfile.write(b"named")
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
+    """A home with keys, folders that are given, hosts that are named and not, and sockets of others."""
+    root = tmp_path_factory.mktemp("confined")
+    for name in ("home/.ssh", "read", "write"):
+        (root / name).mkdir(parents=True)
+    (root / "home/.ssh/id_ed25519").write_text(SECRET)
+    (root / "read/note.txt").write_text("a note")
+    servers = [http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answers) for _ in range(2)]
+    threads = [threading.Thread(target=server.serve_forever, args=(0.05,)) for server in servers]
+    for thread in threads:
+        thread.start()
+    named, unnamed = (f"http://localhost:{server.server_port}/" for server in servers)
+    Answers.elsewhere = unnamed
+    paths = [str(root / "others.sock"), f"\0pegboard-{os.getpid()}"]
+    sockets = [socket.socket(socket.AF_UNIX) for _ in paths]
+    for one, path in zip(sockets, paths, strict=True):
+        one.bind(path)
+        one.listen()
+    yield {
+        "secret": str(root / "home/.ssh/id_ed25519"), "home": str(root / "home"), "read": str(root / "read"),
+        "write": str(root / "write"), "variable": "TOKEN_OF_THE_HOST", "named": named, "unnamed": unnamed,
+        "socket": paths[0], "abstract": paths[1][1:], "pid": os.getpid(), "user": getpass.getuser(),
+    }  # fmt: skip
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+    for thread in threads:
+        thread.join()
+    for one in sockets:
+        one.close()
+
+
+def table_of(stage: dict[str, Any], **more: Any) -> dict[str, Any]:
+    port = stage["named"].rstrip("/").rpartition(":")[2]
+    given = {"read": [stage["read"]], "write": [stage["write"]], "network": [f"localhost:{port}"]}
+    table = {"command": sys.executable, "args": [str(KIT)], "confine": True, **given, **more}
+    return {"plugins": {"mcp": {"servers": {"attacker": table}, "lock": "off", "remember": False}}}
+
+
+@pytest.fixture
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setenv("TOKEN_OF_THE_HOST", SECRET)
+    monkeypatch.setenv("SSH_AUTH_SOCK", str(tmp_path / "agent"))
+
+
+@pytest.mark.usefixtures("own_home")
+async def test_no_attack_gets_out_of_the_sandbox(stage: dict[str, Any], caplog: pytest.LogCaptureFixture) -> None:
+    async with open_host(table_of(stage), plugins=["mcp"]) as host:
+        result = assert_ok(await host.session().call("try_all", {"about": stage}, timeout_s=60))
+    found = json.loads(result.text)
+    assert found.pop("reads_what_it_was_given") == "a note"
+    assert found.pop("writes_what_it_was_given") == "1"
+    assert found.pop("reaches_whom_it_was_given") == "named"
+    assert {name: got for name, got in found.items() if not got.startswith("held")} == {}
+    assert SECRET not in result.text
+    variables = json.loads(found["finds_variables"].removeprefix("held: "))
+    assert set(variables) <= {"HOME", "LANG", "LC_CTYPE", "MCP_BOARD_DEPTH", "PATH", "PWD", "TMPDIR", *CERTIFICATES}
+    assert Path(stage["read"], "note.txt").read_text() == "a note"
+    told = [record.getMessage() for record in caplog.records if "wanted to connect" in record.getMessage()]
+    port = stage["named"].rstrip("/").rpartition(":")[2]
+    assert told == [
+        f'attacker wanted to connect to {host}: add network = ["localhost:{port}", "{entry}"]'
+        for host, entry in (
+            ("192.0.2.7:80", "192.0.2.7:80"), ("c2hh.evil.example", "c2hh.evil.example"),
+            ("169.254.169.254:80", "169.254.169.254:80"),
+        )
+    ]  # fmt: skip
+
+
+@pytest.mark.usefixtures("own_home")
+async def test_a_folder_that_a_server_made_a_link_of_is_not_given(stage: dict[str, Any]) -> None:
+    trap = Path(stage["write"], "sub")
+    trap.symlink_to(Path(stage["home"]))
+    try:
+        async with open_host(table_of(stage, write=[stage["write"], str(trap)]), plugins=["mcp"]) as host:
+            result = await host.session().call("try_all", {"about": stage}, timeout_s=30)
+    finally:
+        trap.unlink()
+    why = str(result.error or result.text)
+    assert "is a link out of a folder that it may write" in why or "NOT_FOUND" in why
+
+
+@pytest.mark.usefixtures("own_home")
+async def test_where_nothing_can_be_confined_it_is_said_and_nothing_is_started(
+    stage: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sandbox, "_probed", ((), "it is not installed"))
+    async with open_host(table_of(stage, required=False, start="eager"), plugins=["mcp"]) as host:
+        await host.wait_for_sources(timeout_s=10)
+        (state, reason) = host.board.source_states["attacker"]
+    assert state.value == "failed"
+    assert reason is not None
+    assert "this system cannot confine it: it is not installed; it was not started" in reason
+    assert "confine = false" in reason
+
+
+HOST = """
+import sys, trio
+from pegboard import open_host
+async def main():
+    async with open_host({config}, plugins=["mcp"]) as host:
+        print((await host.session().call("stay", {{"about": {stage}}}, timeout_s=60)).text, flush=True)
+        await trio.sleep_forever()
+trio.run(main)
+"""
+
+
+@pytest.mark.usefixtures("own_home")
+async def test_nothing_survives_a_host_that_is_killed(stage: dict[str, Any]) -> None:
+    code = HOST.format(config=repr(table_of(stage)), stage=repr(stage))
+    host = await trio.lowlevel.open_process([sys.executable, "-c", code], stdout=subprocess.PIPE)
+    assert host.stdout is not None
+    async with host.stdout:
+        assert b"stays" in await host.stdout.receive_some()
+        host.send_signal(signal.SIGKILL)
+        await host.wait()
+    with Path(stage["write"], "lock").open() as lock, trio.fail_after(20):
+        await trio.to_thread.run_sync(fcntl.flock, lock, fcntl.LOCK_EX, abandon_on_cancel=True)
