@@ -32,6 +32,7 @@ from pegboard._values import Shown
 from pegboard.config import open_private, private_folder
 from pegboard.errors import PluginError
 from pegboard.guards.rate import next_of, wait_of
+from pegboard.sqlite_files import connect, identity_of, state_of, transaction
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -283,14 +284,14 @@ class SqliteStore:
     def _open(self) -> sqlite3.Connection:
         path = Path(self.where)
         if self._connection is not None:
-            with contextlib.suppress(OSError):
-                if _identity(path.stat()) == self._opened:
-                    return self._connection
+            if identity_of(path) == self._opened:
+                return self._connection
             self._close_file()  # the file was moved away, and what is counted in it nobody else sees
         private_folder(path.parent)
         number = open_private(path, os.O_RDWR)
         try:
-            self._opened = _identity(os.fstat(number))
+            found = os.fstat(number)
+            self._opened = found.st_dev, found.st_ino
         finally:
             os.close(number)
         self._connection = connection = self._connect("rw", timeout=LOCKED_S)
@@ -300,8 +301,7 @@ class SqliteStore:
         return connection
 
     def _connect(self, mode: str, *, timeout: float) -> sqlite3.Connection:
-        address = f"{Path(self.where).absolute().as_uri()}?mode={mode}"
-        return sqlite3.connect(address, uri=True, timeout=timeout, isolation_level=None, check_same_thread=False)
+        return connect(Path(self.where), mode, timeout_s=timeout)
 
     def _close_file(self) -> None:
         if self._connection is not None:
@@ -398,21 +398,19 @@ def _make_tables(connection: sqlite3.Connection) -> None:
             if problem.sqlite_errorname != "SQLITE_BUSY" or time.monotonic() > deadline:
                 raise
             time.sleep(0.01)
-    connection.execute("BEGIN IMMEDIATE")
-    if _check_version(connection) == 0:  # another process may have been quicker
-        for statement in filter(None, map(str.strip, TABLES.split(";"))):
-            connection.execute(statement)
-        connection.execute(f"PRAGMA user_version = {VERSION}")
-    connection.execute("COMMIT")
+    with transaction(connection):
+        if _check_version(connection) == 0:  # another process may have been quicker
+            for statement in filter(None, map(str.strip, TABLES.split(";"))):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {VERSION}")
 
 
 def _check_version(connection: sqlite3.Connection) -> int:
     """The version of the file; 0: it is new."""
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    if version > VERSION or (version == 0 and tables):
+    state = state_of(connection)
+    if state.application or state.version > VERSION or (state.version == 0 and state.tables):
         raise BrokenError("is of a newer Pegboard, or of another program", "upgrade, or move it away")
-    return int(version)
+    return state.version
 
 
 def _wait(connection: sqlite3.Connection, now: float, key: str, count: int, period_s: float) -> float:
@@ -450,7 +448,3 @@ def _number(value: Any) -> float:
     if not isinstance(value, float) or not math.isfinite(value):
         raise BrokenError(*BROKEN)
     return value
-
-
-def _identity(found: os.stat_result) -> tuple[int, int]:
-    return found.st_dev, found.st_ino

@@ -13,17 +13,17 @@ committed, a power cut may lose the last commits and never the file (https://sql
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import os
 import sqlite3
 from typing import TYPE_CHECKING, Any
 
 from pegboard.config import open_private, private_folder
+from pegboard.sqlite_files import connect, state_of, transaction
 from pegboard_audit._errors import AuditError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
 APPLICATION_ID = 0x70654175  # "peAu"
@@ -101,7 +101,7 @@ def open_for_writing(path: Path, *, make_folder: bool) -> sqlite3.Connection:
     if make_folder:
         private_folder(path.parent)
     os.close(open_private(path, os.O_RDWR))
-    connection = _connect(path, "rw")
+    connection = connect(path, timeout_s=BUSY_MS / 1000)
     try:
         if not _has_table(connection, path):  # before anything is changed: the file may be somebody else's
             connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # holds only before there is a table
@@ -126,7 +126,7 @@ def open_for_reading(path: Path) -> sqlite3.Connection | None:
     if not path.exists():
         return None
     try:
-        connection = _connect(path, "ro")
+        connection = connect(path, "ro", timeout_s=BUSY_MS / 1000)
         try:
             has_table = _has_table(connection, path)
         except BaseException:
@@ -140,34 +140,20 @@ def open_for_reading(path: Path) -> sqlite3.Connection | None:
     return None
 
 
-def _connect(path: Path, mode: str) -> sqlite3.Connection:
-    uri = f"{path.absolute().as_uri()}?mode={mode}"
-    return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False, timeout=BUSY_MS / 1000)
-
-
 def _has_table(connection: sqlite3.Connection, path: Path) -> bool:
     """Whether the file is one of ours, with its table; False: nothing is in it yet.
 
     Raises:
         AuditError: it is another program's, or of a newer version.
     """
-    began = not connection.in_transaction
-    if began:
-        connection.execute("BEGIN")  # one state of the file: another process may be making its table just now
-    try:
-        (application,) = connection.execute("PRAGMA application_id").fetchone()
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
-        (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    finally:
-        if began and connection.in_transaction:
-            connection.execute("ROLLBACK")
-    if application != APPLICATION_ID and (tables or version or application):
+    state = state_of(connection)
+    if state.is_foreign(APPLICATION_ID):
         message = f"the audit's file {path} holds something else: it is another program's database"
         raise AuditError(message, reason="foreign", hint="name another as file under [plugins.audit_db]")
-    if version > VERSION:
+    if state.version > VERSION:
         message = f"the audit's file {path} was written by a newer version of pegboard-audit"
         raise AuditError(message, reason="newer", hint="pip install --upgrade pegboard-audit")
-    return bool(tables)
+    return bool(state.tables)
 
 
 def _complete_table(connection: sqlite3.Connection) -> None:
@@ -193,31 +179,9 @@ def _make_table(connection: sqlite3.Connection, path: Path) -> None:
             connection.execute(f"PRAGMA user_version = {VERSION}")
 
 
-@contextlib.contextmanager
-def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """All that is written in the block, or nothing; a reader of before is not disturbed, another writer waits."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        with contextlib.suppress(sqlite3.Error):
-            connection.execute("ROLLBACK")
-        raise
-
-
 def insert(connection: sqlite3.Connection, rows: Sequence[tuple[Any, ...]]) -> None:
     """Add these rows of `COLUMNS`, in their order."""
     whole = len(rows) - len(rows) % ROWS_AT_ONCE
     for first in range(0, whole, ROWS_AT_ONCE):
         connection.execute(_INSERT_MANY, tuple(itertools.chain(*rows[first : first + ROWS_AT_ONCE])))
     connection.executemany(INSERT, rows[whole:])
-
-
-def identity_of(path: Path) -> tuple[int, int] | None:
-    """Which file is at a path now; None: there is none."""
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino

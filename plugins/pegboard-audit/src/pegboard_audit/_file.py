@@ -7,7 +7,8 @@ import sqlite3
 import time
 from typing import TYPE_CHECKING
 
-from pegboard_audit._database import error_of, identity_of, insert, open_for_writing, transaction
+from pegboard.sqlite_files import identity_of, transaction
+from pegboard_audit._database import error_of, insert, open_for_writing
 from pegboard_audit._rows import row_of
 from pegboard_audit.settings import file_of
 

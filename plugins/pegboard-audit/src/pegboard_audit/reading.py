@@ -14,8 +14,9 @@ import sqlite3
 from typing import TYPE_CHECKING, Any, Self
 
 from pegboard import Stage, Timings, Verdict
+from pegboard.sqlite_files import identity_of
 from pegboard_audit._calls import CallQuery, CallRecord
-from pegboard_audit._database import COLUMNS, damaged, error_of, identity_of, open_for_reading
+from pegboard_audit._database import COLUMNS, damaged, error_of, open_for_reading
 from pegboard_audit._families import CallInTree, tree_of
 from pegboard_audit.settings import file_of
 

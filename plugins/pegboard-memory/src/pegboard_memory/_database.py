@@ -22,6 +22,7 @@ import json
 import sqlite3
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pegboard import sqlite_files
 from pegboard_memory._query import Query, all_of, any_of
 from pegboard_memory._ranking import band_score
 from pegboard_memory._trouble import StorageError
@@ -80,9 +81,7 @@ class Owner(NamedTuple):
 
 def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
     """Open a file that exists. Threads hand the connection on to each other and never share it."""
-    connection = sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode=rw", uri=True, isolation_level=None, check_same_thread=False
-    )
+    connection = sqlite_files.connect(path)
     if read_only:
         connection.execute("PRAGMA query_only = ON")
     return connection
@@ -104,18 +103,12 @@ def prepare(connection: sqlite3.Connection) -> None:
 
 
 def _migrate(connection: sqlite3.Connection) -> None:
-    connection.execute("BEGIN IMMEDIATE")
-    try:
+    with sqlite_files.transaction(connection):
         for number in range(version_of(connection), len(MIGRATIONS)):  # another host may have been quicker
             for statement in MIGRATIONS[number]:
                 connection.execute(statement)
             connection.execute(f"PRAGMA user_version = {number + 1}")
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
 
 
 def version_of(connection: sqlite3.Connection) -> int:
@@ -124,21 +117,12 @@ def version_of(connection: sqlite3.Connection) -> int:
     Raises:
         StorageError: more than there are, or the file is not ours.
     """
-    began = not connection.in_transaction
-    if began:
-        connection.execute("BEGIN")  # one state of the file: another host may be making its tables just now
-    try:
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
-        (application,) = connection.execute("PRAGMA application_id").fetchone()
-        (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    finally:
-        if began and connection.in_transaction:
-            connection.execute("ROLLBACK")
-    if application != APPLICATION_ID and (tables or version or application):
+    state = sqlite_files.state_of(connection)
+    if state.is_foreign(APPLICATION_ID):
         raise StorageError("foreign", "the file holds something else than memories", retry="never")
-    if version > len(MIGRATIONS):
+    if state.version > len(MIGRATIONS):
         raise StorageError("newer", "the database was written by a newer version of pegboard-memory", retry="never")
-    return int(version)
+    return state.version
 
 
 def has_tokenizer(connection: sqlite3.Connection, tokenizer: str) -> bool:

@@ -18,6 +18,7 @@ from pathlib import Path
 import attrs
 
 from pegboard.config import keep_private, open_private, private_folder
+from pegboard.sqlite_files import identity_of
 from pegboard_memory._trouble import StorageError
 
 SCHEME = "sqlite:///"
@@ -65,11 +66,11 @@ class Place:
             StorageError: the file that was there is gone.
         """
         with self._lock:
-            now = _identity(self.path)
+            now = identity_of(self.path)
             if now is not None:
-                self._file, self._folder = now, _identity(self.path.parent)
+                self._file, self._folder = now, identity_of(self.path.parent)
             elif self._file is not None:
-                if _identity(self.path.parent) == self._folder:
+                if identity_of(self.path.parent) == self._folder:
                     self._file = None
                 raise StorageError("gone", "the database is gone", retry="same", retry_after_s=5)
             return now
@@ -88,11 +89,3 @@ class Place:
         """Keep the file, and what SQLite puts beside it, to its owner; of a place that somebody named that is said."""
         for end in SQLITE_FILES:
             keep_private(self.path.with_name(self.path.name + end), is_own=self.make_folder)
-
-
-def _identity(path: Path) -> Identity | None:
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino

@@ -1,0 +1,103 @@
+"""SQLite files that several processes share: whose they are, which one is at a path, and writing whole or not at all.
+
+A program that opens a file which somebody named must not write into another program's: `PRAGMA application_id` says
+whose it is, `user_version` which form it has (https://sqlite.org/pragma.html#pragma_application_id).
+
+.. versionadded:: 0.1
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+__all__ = ["FileState", "connect", "identity_of", "state_of", "transaction"]
+
+
+class FileState(NamedTuple):
+    """What a file says of itself; all of a new one is 0.
+
+    Args:
+        application: `application_id`.
+        version: `user_version`.
+        tables: how many tables and the like are in it.
+
+    .. versionadded:: 0.1
+    """
+
+    application: int
+    version: int
+    tables: int
+
+    def is_foreign(self, application: int) -> bool:
+        """Whether the file holds something, and is not of that application."""
+        return self.application != application and any(self)
+
+
+def state_of(connection: sqlite3.Connection) -> FileState:
+    """What the file says of itself, as of one moment: another process may be making its tables just now.
+
+    Raises:
+        sqlite3.Error: it is no database, or cannot be read.
+
+    .. versionadded:: 0.1
+    """
+    began = not connection.in_transaction
+    if began:
+        connection.execute("BEGIN")
+    try:
+        asked = ("PRAGMA application_id", "PRAGMA user_version", "SELECT count(*) FROM sqlite_master")
+        return FileState(*(connection.execute(one).fetchone()[0] for one in asked))
+    finally:
+        if began and connection.in_transaction:
+            connection.execute("ROLLBACK")
+
+
+def connect(path: Path, mode: str = "rw", *, timeout_s: float = 5.0) -> sqlite3.Connection:
+    """A connection to a file that exists, without transactions of Python's own; threads may hand it on to each other.
+
+    Args:
+        path: the file.
+        mode: `rw`, or `ro` to read alone.
+        timeout_s: how long a lock of another process is waited for.
+
+    Raises:
+        sqlite3.Error: it cannot be opened.
+
+    .. versionadded:: 0.1
+    """
+    uri = f"{path.absolute().as_uri()}?mode={mode}"
+    return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False, timeout=timeout_s)
+
+
+@contextlib.contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """All that is written in the block, or nothing; a reader of before is not disturbed, another writer waits.
+
+    .. versionadded:: 0.1
+    """
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        with contextlib.suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+        raise
+
+
+def identity_of(path: Path) -> tuple[int, int] | None:
+    """Which file is at a path now; None: there is none.
+
+    .. versionadded:: 0.1
+    """
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
