@@ -37,11 +37,22 @@ def collector_paused() -> Iterator[None]:
     try:
         yield
     finally:
-        # Whether something is frozen Python only tells by counting it: 0.1 s for a million values, at every load.
-        if gc.get_count()[0] > FEW and not gc.get_freeze_count():
+        if gc.get_count()[0] > FEW and not _has_frozen():
             gc.freeze()
             gc.unfreeze()  # into the oldest generation, where a full collection finds it
         gc.enable()
+
+
+_frozen = False
+"""Whether the program was once seen to have frozen values of its own."""
+
+
+def _has_frozen() -> bool:
+    """Whether the program has frozen values of its own. Python only tells by counting them, which takes 0.1 s for a
+    million: whoever has some is not asked again at its next load."""
+    global _frozen
+    _frozen = _frozen or gc.get_freeze_count() > 0
+    return _frozen
 
 
 def lazy_names(package: str, modules: Mapping[str, Sequence[str]]) -> Callable[[str], object]:
