@@ -26,8 +26,8 @@ FLOORS = {"pegboard": 95}
 NEEDS = {"pegboard-inspect": ("chromium", "chromium-browser", "google-chrome")}
 """Programs of which a package's tests need one, or most of them skip: its coverage is told then, and not judged."""
 TESTS = (
-    *("asteval", "coverage[toml]", "hypothesis", "markdown-it-py", "mpmath", "pytest", "pytest-trio", "pytest-xdist"),
-    "simpleeval",
+    *("asteval", "coverage[toml]", "hatchling", "hypothesis", "markdown-it-py", "mpmath"),
+    *("pytest", "pytest-trio", "pytest-xdist", "simpleeval"),
 )
 TESTS_OF = {
     "pegboard-http": ["httpx2"],
@@ -43,20 +43,32 @@ LOOPS = ("uvicorn", "uvloop")
 
 nox.needs_version = ">=2024.10.9"
 nox.options.default_venv_backend = "uv|virtualenv"
-nox.options.sessions = ["lint", "types", "tests", "alone", "wheels", "author", "docs"]
+nox.options.sessions = ["lint", "wheels", "types", "tests", "alone", "author", "docs"]
 nox.options.error_on_external_run = True
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # each program that a test starts would compile the board anew
 
 
-def install(session: nox.Session, *what: str) -> None:
-    """Install exact versions; what belongs to this repository comes from its folder, never from an index."""
-    # Tests start many programs, and each would compile what it imports.
-    session.install("-c", str(ROOT / "constraints.txt"), *what, env={"UV_COMPILE_BYTECODE": "1"})
+BUILT: dict[str, Path] = {}
+"""The wheel of each package, where the session `wheels` has run before: nobody need build it again."""
+
+
+def install(session: nox.Session, *what: str, compiled: bool = True) -> None:
+    """Install exact versions; what belongs to this repository comes from its folder or wheel, never from an index.
+
+    Tests start many programs, and each would compile what it imports; where few are started, most of an environment
+    would be compiled for nobody.
+    """
+    session.install("-c", str(ROOT / "constraints.txt"), *what, env={"UV_COMPILE_BYTECODE": str(int(compiled))})
 
 
 def folders(*names: str, extras: bool = True) -> list[str]:
     """The packages as arguments of `pip install`, with what is optional in them or without."""
     return [f"{PACKAGES[name]}{EXTRAS.get(name, '') if extras else ''}" for name in names]
+
+
+def built(name: str, extras: str = "") -> str:
+    """One as an argument of `pip install`: its wheel where that is there, else its folder."""
+    return f"{BUILT.get(name, PACKAGES[name])}{extras}"
 
 
 def requirements(path: Path) -> list[str]:
@@ -80,7 +92,7 @@ def is_library(package: str) -> bool:
 @nox.session
 def lint(session: nox.Session) -> None:
     """Style and format."""
-    install(session, "ruff")
+    install(session, "ruff", compiled=False)
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
 
@@ -88,7 +100,8 @@ def lint(session: nox.Session) -> None:
 @nox.session
 def types(session: nox.Session) -> None:
     """Strict types of every package, and of a program that uses the public API."""
-    install(session, "mypy", "types-pyyaml", "pytest", *folders(*PACKAGES))
+    ours = [built(name, EXTRAS.get(name, "")) for name in PACKAGES]
+    install(session, "mypy", "types-pyyaml", "pytest", *ours, compiled=False)
     sources = [str(path / "src") for path in PACKAGES.values()]
     session.run("mypy", "--python-executable", f"{session.bin}/python", *sources, "tests/typing_api.py")
 
@@ -128,9 +141,9 @@ def alone(session: nox.Session, package: str) -> None:
 
     A library is imported instead: the gate asks what a host asks a plugin, and a library has no hooks to answer.
     """
-    ours = folders(*with_ours(package), extras=False)
+    ours = [built("pegboard", "[testing]"), *map(built, with_ours(package))]
     own = [*TESTS, *TESTS_OF.get(package, ())] if session.posargs else []
-    install(session, *own, f"{PACKAGES['pegboard']}[testing]", *ours)
+    install(session, *own, *ours, compiled=bool(session.posargs))
     if session.posargs:
         session.run("pytest", "-q", "-n", "auto", str(PACKAGES[package] / "tests"), *session.posargs)
     session.chdir(PACKAGES[package])
@@ -161,12 +174,14 @@ def thorough(session: nox.Session) -> None:
 
 @nox.session
 def wheels(session: nox.Session) -> None:
-    """Build every package once, and take the tour with what the wheels installed."""
-    install(session, "build", "hatchling")
-    out = Path(session.create_tmp()) / "dist"
-    for path in PACKAGES.values():
-        session.run("python", "-m", "build", "--no-isolation", "-q", "--outdir", str(out), str(path), silent=True)
-    install(session, *(str(wheel) for wheel in sorted(out.glob("*.whl"))))
+    """Build every package once, for later sessions too, and take the tour with what the wheels installed."""
+    install(session, "hatchling", compiled=False)
+    out = Path(session.create_tmp()).resolve() / "dist"
+    shutil.rmtree(out, ignore_errors=True)
+    session.run("python", "tests/kit/wheels.py", str(out), *map(str, PACKAGES.values()))
+    made = {path.name.split("-")[0].replace("_", "-"): path for path in out.glob("*.whl")}
+    BUILT.update({name: made[name] for name in PACKAGES})
+    install(session, *map(str, BUILT.values()), compiled=False)
     data = {"XDG_DATA_HOME": str(Path(session.create_tmp()).resolve() / "data")}
     session.run("pegboard", "batch", "examples/tour.jsonl", env=data, silent=True)
     through_mcp = ("--mcp-config", "examples/mcp.json", "batch", "examples/mcp.jsonl")
@@ -182,13 +197,13 @@ def wheels(session: nox.Session) -> None:
 @nox.session
 def author(session: nox.Session) -> None:
     """What an author does: a new plugin passes its own tests and the publish gate the moment it is made."""
-    install(session, f"{PACKAGES['pegboard']}[testing]")
+    install(session, built("pegboard", "[testing]"), compiled=False)
     folder = Path(session.create_tmp()).resolve() / "author"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     session.chdir(folder)
     session.run("pegboard", "new", "plugin", "coin")
-    install(session, "-e", "pegboard-coin")
+    install(session, "-e", "pegboard-coin", compiled=False)
     session.chdir(folder / "pegboard-coin")
     session.run("pytest", "-q")
     session.run("pegboard", "check")

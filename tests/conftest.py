@@ -64,16 +64,16 @@ class Peers:
             self.programs.cannot_start(name, "it could not be installed")
         return target
 
-    def venv(self, name: str, *requirements: str, compiled: bool = True) -> Path:
+    def venv(self, name: str, *requirements: str) -> Path:
         """An environment of its own with these; it is made where it stays, since its programs know their place. What
-        is started a few times is not worth compiling as a whole.
+        they import they compile: most of it nobody ever does.
         """
         target = self._place(name, requirements)
         with _waiting_for_others(target.with_suffix(".lock")):
             if not _is_whole(target):
                 shutil.rmtree(target, ignore_errors=True)
                 self.new_venv(target)
-                self.pip_for(target, *requirements, env={**os.environ, "UV_COMPILE_BYTECODE": str(int(compiled))})
+                self.pip_for(target, *requirements, env={**os.environ, "UV_COMPILE_BYTECODE": "0"})
                 _mark(target)
         return target
 
@@ -268,19 +268,16 @@ class Environments:
         self.peers.new_venv(place)
         every = ("hatchling", "pegboard[process,testing]", *(one.split(" @ ")[0] for one in built))
         self.peers.pip_for(place, "-c", str(self.constraints), *every)
-        compiling = ["-m", "compileall", "-q", "-j", "0", str(_site_packages(place))]
+        # By their hash, since not every installer keeps the times of files; and with no worker, whose cores others use.
+        compiling = ["-m", "compileall", "-q", "--invalidation-mode", "checked-hash", str(_site_packages(place))]
         self.peers.programs.run([str(place / "bin" / "python"), *compiling])
 
     def _build(self) -> list[str]:
         """Every package as a wheel. An index may have packages of these names, too: it is said from where they come."""
         packages = [ROOT / "core", *sorted(path.parent for path in (ROOT / "plugins").glob("*/pyproject.toml"))]
         shutil.rmtree(self._wheels, ignore_errors=True)
-        if uv := shutil.which("uv"):
-            self.peers.programs.run([uv, "build", "-q", "--wheel", "--all-packages", "-o", str(self._wheels)], cwd=ROOT)
-        else:
-            places = [str(path) for path in packages]
-            pip = self.peers.installer(sys.executable, "wheel")
-            self.peers.programs.run([*pip, "--no-deps", "-w", str(self._wheels), *places])
+        building = [str(Path(__file__).parent / "kit" / "wheels.py"), str(self._wheels), *map(str, packages)]
+        self.peers.programs.run([sys.executable, *building])
         wheels = sorted(self._wheels.glob("*.whl"))
         assert len(wheels) == len(packages)
         return [f"{path.name.split('-')[0].replace('_', '-')} @ {path.as_uri()}" for path in wheels]

@@ -85,7 +85,7 @@ def test_a_real_collector_has_the_same_trace(tmp_path: Path, receiver: Any, peer
     """Phoenix, which takes OTLP and gives its spans back as JSON. It is large, so it is installed when asked for."""
     if not thorough:
         pytest.skip("Phoenix has 600 MB; --thorough installs it")
-    phoenix = peers.venv("phoenix", PHOENIX, compiled=False)
+    phoenix = peers.venv("phoenix", PHOENIX)
     port, grpc = peers.free_port(), peers.free_port()
     env = {
         "PHOENIX_WORKING_DIR": str(tmp_path), "PHOENIX_PORT": str(port), "PHOENIX_GRPC_PORT": str(grpc),

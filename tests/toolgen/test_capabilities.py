@@ -239,11 +239,7 @@ def counted(
     for program in table.get("needs", ()):
         if shutil.which(program) is None:
             peers.programs.cannot_start(program, "there is none")
-    venv = (
-        peers.venv(f"capabilities-{name}", *table["install"], compiled=False)
-        if "install" in table
-        else Path(sys.prefix)
-    )
+    venv = peers.venv(f"capabilities-{name}", *table["install"]) if "install" in table else Path(sys.prefix)
     site = sysconfig.get_path("purelib", vars={"base": str(venv), "platbase": str(venv)})
     _require(table)
     inside = [str(Path(site, one)) for one in table.get("path", ())]

@@ -61,5 +61,5 @@ def sources() -> Callable[..., Sources]:
 @pytest.fixture(scope="session")
 def dojo_python(peers: Any) -> Path:
     """An interpreter with AgentDojo; where it cannot be installed, a skip that says why."""
-    venv: Path = peers.venv("agentdojo", "agentdojo==0.1.35", compiled=False)
+    venv: Path = peers.venv("agentdojo", "agentdojo==0.1.35")
     return venv / "bin" / "python"
