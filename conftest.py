@@ -544,10 +544,10 @@ class Measured:
     """Runs first what coverage measures, and without it what follows: the whole system, and at last what is drawn.
 
     The tracer of Python 3.11 sees every line of every library, too, and doubles what a test costs; what runs the same
-    lines a million times it makes five times as dear. What draws its arguments, what concerns the whole system, and
-    what holds that large work comes to an end (`in_time`) runs most lines and shows none that a package's own examples
-    do not: the floors are met without. A test of the whole system may wait for minutes, so that none of them is begun
-    when the others are done.
+    lines a million times it makes five times as dear. What draws its arguments, what concerns the whole system, what
+    holds that large work comes to an end (`in_time`), and what is marked `unmeasured` runs most lines and shows none
+    that a package's other examples do not: the floors are met without. A test of the whole system may wait for minutes,
+    so that none of them is begun when the others are done.
     """
 
     def __init__(self, coverage: Any) -> None:
@@ -559,9 +559,13 @@ class Measured:
         items.sort(key=lambda item: (not self._wants(item), not self._is_of_all(item)))
 
     @pytest.hookimpl(tryfirst=True)
+    def pytest_collection(self) -> None:
+        """Every worker imports the same, and the first one measures it."""
+        self._turn(os.environ.get("PYTEST_XDIST_WORKER", "gw0") == "gw0")
+
+    @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> None:
-        if self._wants(item) is not self.is_on:
-            self._turn(not self.is_on)
+        self._turn(self._wants(item))
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self) -> None:
@@ -574,11 +578,12 @@ class Measured:
         return item.path.is_relative_to(item.config.rootpath / "tests")
 
     def _wants(self, item: pytest.Item) -> bool:
-        is_large = "in_time" in getattr(item, "fixturenames", ())
+        is_large = "in_time" in getattr(item, "fixturenames", ()) or item.get_closest_marker("unmeasured")
         return not self._is_of_all(item) and not is_large and not item.get_closest_marker("hypothesis")
 
     def _turn(self, on: bool) -> None:
-        (self.coverage.start if on else self.coverage.stop)()
+        if on is not self.is_on:
+            (self.coverage.start if on else self.coverage.stop)()
         self.is_on = on
 
 
@@ -637,6 +642,16 @@ def pytest_collection_finish() -> None:
 
     With fifteen thousand tests that is most of what there is; a test that collects to see that nothing is left would
     take half a second for it, twice.
+    """
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(scope="module")
+def settled() -> None:
+    """For tests that collect garbage to see that nothing is left: what earlier tests made is not looked through again.
+
+    After thousands of tests in one process each such collection takes a third of a second.
     """
     gc.collect()
     gc.freeze()

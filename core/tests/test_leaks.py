@@ -13,6 +13,8 @@ import trio
 
 from pegboard import CallContext, open_host, open_host_sync, tool
 
+pytestmark = pytest.mark.usefixtures("settled")
+
 FDS = Path("/proc/self/fd")
 CHILDREN = Path(f"/proc/self/task/{os.getpid()}/children")
 

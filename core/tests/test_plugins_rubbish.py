@@ -108,6 +108,7 @@ def test_the_table_has_every_hook() -> None:
 
 @pytest.mark.parametrize("hook", HOOKS)
 @pytest.mark.parametrize("answer", RUBBISH.values(), ids=RUBBISH)
+@pytest.mark.unmeasured
 async def test_rubbish_costs_the_plugin_that_gave_it(hook: str, answer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever a hook answers, the board loads, the others' tools answer, doctor ends; what failed is named. Only a
     guard that cannot be made takes the tool, or the board, with it, since it must not be missing."""

@@ -86,6 +86,7 @@ def test_a_near_miss_is_told_what_was_meant(say, interface, words, near, meant, 
 
 @pytest.mark.parametrize(("interface", "words", "near", "meant", "there", "plugins"), [*_cases()])
 @pytest.mark.parametrize("rubbish", RUBBISH)
+@pytest.mark.unmeasured
 def test_rubbish_is_told_what_there_is(say, interface, words, near, meant, there, plugins, rubbish):
     said = say(interface, words, rubbish, plugins)
     assert "did you mean" not in said.lower()

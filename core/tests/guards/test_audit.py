@@ -91,6 +91,7 @@ async def test_arguments_are_written_where_they_are_asked_for_and_secrets_masked
     assert shown[3] == {}
 
 
+@pytest.mark.unmeasured
 async def test_nothing_that_is_asked_for_loses_a_line(audited: Any, lines: Any) -> None:
     deep: Any = 1
     for _ in range(3000):

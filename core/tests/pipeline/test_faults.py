@@ -349,6 +349,7 @@ async def test_a_plain_function_that_returns_a_coroutine_is_told_to_be_async_and
 
 @pytest.mark.parametrize("make", [lambda: "x" * 100_000_000, lambda: ToolError("CONFLICT", "y" * 100_000_000)])
 @pytest.mark.parametrize("raises", [False, True])
+@pytest.mark.unmeasured
 async def test_a_hundred_megabytes_are_cut(hosted: Any, make: Any, raises: bool) -> None:
     def body() -> Any:
         value = make()
@@ -363,6 +364,7 @@ async def test_a_hundred_megabytes_are_cut(hosted: Any, make: Any, raises: bool)
 
 
 @pytest.mark.parametrize("make", [bytes, bytearray, lambda n: ImageContent(bytes(n)), lambda n: [bytes(n)]])
+@pytest.mark.unmeasured
 async def test_a_hundred_megabytes_of_bytes_are_left_out(hosted: Any, make: Any) -> None:
     async with hosted(running("inplace", lambda: make(100_000_000))) as host:
         result = await host.session().call("it")
@@ -688,6 +690,7 @@ async def test_a_name_of_any_size_and_depth_is_answered(hosted: Any) -> None:
             assert not session.check(name).ok
 
 
+@pytest.mark.unmeasured
 async def test_arguments_that_no_json_brought_are_answered(hosted: Any, any_tools: list[Tool], quiet: Any) -> None:
     async with hosted(*any_tools) as host:
         session = host.session()

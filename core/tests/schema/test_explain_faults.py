@@ -246,6 +246,7 @@ def test_what_was_found_before_the_bound_is_told() -> None:
     assert [fault.where for fault in faults] == ["n[1]"]
 
 
+@pytest.mark.unmeasured
 def test_what_an_alternative_found_before_the_bound_is_not_told() -> None:
     many = ["x", *range(50_000)]
     items = {"type": "array", "items": {"type": "integer", "minimum": 0}}

@@ -129,6 +129,7 @@ def test_what_json_cannot_say_is_found(value, path, got):
     assert reject_non_finite(value) == fault
 
 
+@pytest.mark.unmeasured
 def test_values_deeper_than_the_stack_and_values_without_end_are_refused():
     circle: list = []
     circle.append(circle)

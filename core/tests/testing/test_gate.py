@@ -12,6 +12,8 @@ import pytest
 from pegboard import PegboardError
 from pegboard.testing.gate import run_gate
 
+pytestmark = pytest.mark.usefixtures("settled")
+
 GOOD = '''
 from pegboard import hookimpl, tool
 

@@ -153,6 +153,7 @@ def test_the_form_of_arguments_is_the_same_for_the_same_json_alone(one: Any, oth
 # to whom ----------------------------------------
 
 
+@pytest.mark.unmeasured
 async def test_no_user_and_no_profile_sees_the_result_of_another() -> None:
     """10,000 pairs: a result that was made for one of them is that one's alone, nobody and the name "None" included."""
 

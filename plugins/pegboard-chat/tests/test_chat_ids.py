@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -66,6 +67,7 @@ def test_the_raw_turn_of_a_provider_goes_with_its_calls() -> None:
     assert turns[2].raw is None
 
 
+@pytest.mark.unmeasured
 def test_very_many_calls_of_one_id_are_counted_once_each() -> None:
     after = unique_ids(conversation_of([["call_0"]] * 20_000))
     assert after.messages[-1].results[0].id == "call_0_20000"

@@ -29,6 +29,8 @@ from pegboard_chat.portable.profiles import (
 if TYPE_CHECKING:
     from pegboard_chat.portable import Profile
 
+pytestmark = pytest.mark.usefixtures("settled")
+
 ALIAS = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}", re.ASCII)
 NUMBER = {"type": "integer"}
 
@@ -106,6 +108,7 @@ def test_a_second_export_gives_the_very_definitions_of_the_first() -> None:
     assert export(*tools, profile=OPENAI_PLAIN).definitions[0] is not first.definitions[0]
 
 
+@pytest.mark.unmeasured
 def test_what_is_kept_of_a_tool_goes_with_the_tool() -> None:
     gc.collect()
     before = len(exporting._kept)

@@ -301,6 +301,7 @@ def is_told(schema: Any) -> bool:
 
 @by_profile
 @pytest.mark.parametrize("draft", ["draft7", "draft2020-12"])
+@pytest.mark.unmeasured
 def test_what_any_schema_of_the_official_suite_takes_its_compiled_form_takes(
     profile: Profile, draft: str, json_schema_suite: dict[str, list[Any]]
 ) -> None:

@@ -491,6 +491,7 @@ def quick_root(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names are exchanged by a call of Linux")
+@pytest.mark.unmeasured
 def test_nothing_leaks_in_10000_reads_and_writes_while_a_folder_is_swapped(quick_root: Path, opening: str) -> None:
     root, outside = quick_root, quick_root.parent / "outside"
     (root / "sub").mkdir()
@@ -540,6 +541,7 @@ def test_nothing_leaks_in_10000_reads_and_writes_while_a_folder_is_swapped(quick
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names are exchanged by a call of Linux")
 @pytest.mark.parametrize("swapped", ["a link to it", "itself"])
+@pytest.mark.unmeasured
 def test_what_is_denied_stays_closed_while_it_is_swapped(quick_root: Path, opening: str, swapped: str) -> None:
     root = quick_root
     for name, text in (("open", "mine"), ("private", "SECRET")):

@@ -335,6 +335,7 @@ async def test_serving_that_ends_while_a_body_comes_says_so(host_with: Any, capl
     assert "Traceback" not in caplog.text
 
 
+@pytest.mark.unmeasured
 async def test_a_thousand_calls_at_once_are_served_or_refused_and_leave_nothing(host_with: Any) -> None:
     """Each is answered with 200, or with 503 before it was begun; none is lost, and no descriptor is kept."""
     gc.collect()

@@ -42,6 +42,7 @@ def test_official_suite_is_right_wherever_nothing_is_to_be_fetched(json_schema_s
     assert right >= required
 
 
+@pytest.mark.unmeasured
 def test_the_walker_and_both_validators_agree(schemas_with_values):
     @settings(max_examples=150, suppress_health_check=list(HealthCheck))
     @given(schemas_with_values)

@@ -346,6 +346,7 @@ def test_no_secret_is_in_what_is_said_of_a_manifest(tmp_path, monkeypatch):
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="counts descriptors in /proc")
 @pytest.mark.skipif(shutil.which("cat") is None, reason="needs cat")
+@pytest.mark.unmeasured
 async def test_thousands_of_mixed_calls_cancelled_at_any_moment_leave_nothing(serve, host_for, monkeypatch):
     """Invariant: descriptors, threads, tasks and children are as many after as before, whatever was cancelled when."""
     drawn = random.Random(6)

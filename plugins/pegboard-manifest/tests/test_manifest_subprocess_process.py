@@ -61,9 +61,8 @@ def descriptors() -> int:
 
 
 @pytest.fixture(autouse=True, scope="module")
-def collected():
+def collected(settled):
     """Garbage of other files is nothing to these tests, and what these leave is told here."""
-    gc.collect()
     yield
     gc.collect()
 
@@ -74,7 +73,7 @@ def nothing_left(collected):
     before = descriptors()
     yield
     if descriptors() > before:
-        gc.collect()  # a third of a second where many tests were collected
+        gc.collect()
     give_up = time.monotonic() + 20
     while (left := processes()) and time.monotonic() < give_up:
         select.select([], [], [], 0.01)  # what was killed takes a moment to be gone

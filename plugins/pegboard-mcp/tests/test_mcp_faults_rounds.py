@@ -103,6 +103,7 @@ async def lose(session: Any, name: str) -> None:
     assert result.error.code is ErrorCode.OUTCOME_UNKNOWN, result
 
 
+@pytest.mark.unmeasured
 async def test_hundreds_of_kills_leave_nothing_behind_and_repeat_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, thorough: bool
 ) -> None:

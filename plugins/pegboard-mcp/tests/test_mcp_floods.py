@@ -58,6 +58,7 @@ async def flooded(host: Any, turns: Turns, **arguments: Any) -> Any:
 
 
 @pytest.mark.parametrize("what", LINES)
+@pytest.mark.unmeasured
 async def test_a_flood_of_short_lines_lets_others_have_their_turn(host: Any, what: str) -> None:
     turns, line = Turns(), LINES[what]
     times = 400_000 // len(line) if len(line) > 1 else 30_000

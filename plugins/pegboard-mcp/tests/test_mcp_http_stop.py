@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 # The generators of the SDK's client over HTTP are left half-way, which trio warns of; trio-websocket leaves its socket
 # open where the server closes first.
 pytestmark = [
+    pytest.mark.usefixtures("settled"),
     pytest.mark.filterwarnings("ignore:Exception ignored in. <async_generator:pytest.PytestUnraisableExceptionWarning"),
     pytest.mark.filterwarnings("ignore:Exception ignored in. <socket.socket:pytest.PytestUnraisableExceptionWarning"),
     pytest.mark.usefixtures("swept"),

@@ -386,6 +386,7 @@ def test_where_it_says_that_all_is_still_accepted_no_value_gets_past_it(
         assert_nothing_gets_past(new, old, values)
 
 
+@pytest.mark.unmeasured
 def test_nothing_gets_past_it_in_any_schema_of_either_draft(schemas_with_values: Any) -> None:
     """The same invariant, with schemas of all keywords, and values that were drawn beside them."""
 

@@ -210,6 +210,7 @@ async def test_a_large_answer_arrives_whole_though_the_client_reads_late(wire: A
     assert sorted(one["id"] for one in answers) == [0, 1, 2]
 
 
+@pytest.mark.unmeasured
 async def test_a_client_that_only_writes_is_read_only_so_far(wire: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pegboard_mcp.server.stdio.MAX_IN_FLIGHT", 3)
     monkeypatch.setattr("pegboard_mcp.server.stdio.READ_BYTES", 100)

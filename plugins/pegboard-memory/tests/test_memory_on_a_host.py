@@ -245,6 +245,7 @@ QUERIES = st.lists(
 ).map(" ".join) | st.text(alphabet=st.characters(), max_size=40)
 
 
+@pytest.mark.unmeasured
 def test_any_query_text_gives_a_result_list_and_never_an_error(tmp_path: Path) -> None:
     async def ask(query: str, tag: str | None) -> None:
         async with open_host(words_alone(tmp_path), plugins=[MemoryPlugin()]) as host:
@@ -269,6 +270,7 @@ def test_any_query_text_gives_a_result_list_and_never_an_error(tmp_path: Path) -
     any_query()
 
 
+@pytest.mark.unmeasured
 def test_any_text_and_tags_are_kept_as_they_are_or_refused_with_invalid_input(tmp_path: Path) -> None:
     async def keep(text: str, tags: list[str]) -> None:
         async with open_host(words_alone(tmp_path), plugins=[MemoryPlugin()]) as host:
