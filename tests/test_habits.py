@@ -37,8 +37,8 @@ def sessions() -> set[str]:
 
 
 def named_sessions(text: str) -> list[str]:
-    """The sessions that a text tells nox to run."""
-    return [one for words in re.findall(r"\bnox -s ((?:[\w.-]+ ?)+)", text) for one in words.split(" -- ")[0].split()]
+    """The sessions that a text tells nox to run; options may stand behind them."""
+    return [one for words in re.findall(r"\bnox -s ((?:\w[\w.-]* ?)+)", text) for one in words.split()]
 
 
 @pytest.mark.parametrize("paper", [*PAPERS, "README.md", "docs/reference/versions.md"])
