@@ -53,6 +53,7 @@ JUDGED: Mapping[str, Mapping[str, str]] = {
         "limit_store": ALWAYS,
         "limit_store_fails": CHOICE,
         "flows": BY_VALUE,
+        "secrets": BY_VALUE,
         "max_arguments_bytes": RAISE,
         "max_result_bytes": RAISE,
         "kept_results_bytes": RAISE,

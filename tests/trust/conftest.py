@@ -1,7 +1,9 @@
-"""A board with a source that nobody trusts, and the interpreter that has AgentDojo."""
+"""A board with a source that nobody trusts, every interface to it, and the interpreter that has AgentDojo."""
 
 from __future__ import annotations
 
+import json
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,10 +12,11 @@ import trio
 from pegboard import SourceState, hookimpl
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Awaitable, Callable, Iterable
     from pathlib import Path
 
     from pegboard import SourceSlot, Tool
+    from pegboard.host import Host
 
 
 class Source:
@@ -63,3 +66,84 @@ def dojo_python(peers: Any) -> Path:
     """An interpreter with AgentDojo; where it cannot be installed, a skip that says why."""
     venv: Path = peers.venv("agentdojo", "agentdojo==0.1.35")
     return venv / "bin" / "python"
+
+
+# -- every interface: calls of one session, and their answers as JSON
+
+
+async def through_python(host: Host, calls: list[tuple[str, dict[str, Any]]]) -> str:
+    session = host.session()
+    return json.dumps([(await session.call(name, arguments)).to_json() for name, arguments in calls])
+
+
+async def through_many(host: Host, calls: list[tuple[str, dict[str, Any]]]) -> str:
+    made = [{"name": name, "arguments": arguments} for name, arguments in calls]
+    return json.dumps([one.to_json() for one in await host.session().call_many(made)])
+
+
+async def through_dry_run(host: Host, calls: list[tuple[str, dict[str, Any]]]) -> str:
+    session = host.session()
+    (first, second) = calls
+    await session.call(*first)
+    return json.dumps(session.check(*second).to_json())
+
+
+async def through_chat(host: Host, calls: list[tuple[str, dict[str, Any]]]) -> str:
+    from pegboard_chat import Chat, echo
+
+    chat = Chat(host.session(), echo.EchoModel())
+    said = []
+    for name, arguments in calls:
+        async with chat.ask(f"{name} {json.dumps(arguments)}") as events:
+            said += [event.result.to_json() async for event in events if hasattr(event, "result")]
+    return json.dumps(said)
+
+
+async def through_mcp(host: Host, calls: list[tuple[str, dict[str, Any]]], *, mode: str) -> str:
+    from mcp import Client
+
+    from pegboard_mcp.server.app import make_server
+
+    async with Client(make_server(host), mode=mode, cache=None) as client:
+        answers = [await client.call_tool(name, arguments) for name, arguments in calls]
+    return json.dumps([one.model_dump(by_alias=True, mode="json") for one in answers])
+
+
+async def through_the_gateway(host: Host, calls: list[tuple[str, dict[str, Any]]]) -> str:
+    import httpx2
+
+    from pegboard_http.serving import serve_gateway
+    from pegboard_http.settings import HttpSettings
+
+    serve = partial(serve_gateway, host, bind="127.0.0.1", port=0, user_id=None, settings=HttpSettings())
+    async with trio.open_nursery() as nursery:
+        url = await nursery.start(serve)
+        async with httpx2.AsyncClient(base_url=url, timeout=20, trust_env=False) as client:
+            answers = [(await client.post(f"/tools/{name}", json=arguments)).text for name, arguments in calls]
+        nursery.cancel_scope.cancel()
+    return "".join(answers)
+
+
+INTERFACES: dict[str, tuple[str | None, Callable[..., Awaitable[str]]]] = {
+    "python": (None, through_python),
+    "many": (None, through_many),
+    "dry run": (None, through_dry_run),
+    "chat": ("pegboard_chat", through_chat),
+    "mcp, handshake": ("pegboard_mcp", partial(through_mcp, mode="legacy")),
+    "mcp, 2026-07-28": ("pegboard_mcp", partial(through_mcp, mode="auto")),
+    "gateway": ("pegboard_http", through_the_gateway),
+}
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "interface" in metafunc.fixturenames:
+        metafunc.parametrize("interface", INTERFACES)
+
+
+@pytest.fixture
+def through(interface: str) -> Callable[..., Awaitable[str]]:
+    """`await through(host, calls)`: the answers to the calls, each a name and arguments, through the interface."""
+    package, ask = INTERFACES[interface]
+    if package:
+        pytest.importorskip(package, reason=f"{package} is not installed")
+    return ask

@@ -69,6 +69,7 @@ class HostSession(Session):
         self.sampler: Sampler | None = None
         self.cuts_results = True
         self.counts_limits = True
+        self.masks_secrets = False
         core = host.board.config.core
         self.approval_timeout_s = core.approval_timeout_s
         self._kept: ResultStore | None = None
@@ -102,6 +103,12 @@ class HostSession(Session):
     @property
     def _offered(self) -> Snapshot:
         return self._visible.snapshot.offered(read_only=self.read_only)
+
+    def masked(self, value: Any, *, source: str | None = None, target: str | None = None) -> Any:
+        if target is None and not self.masks_secrets:
+            return value
+        secrets = self._host.runtime.secrets
+        return value if secrets is None else secrets.mask_value(value, source, target)
 
     def list_tools(self, cursor: str | None = None, limit: int = 100) -> Page:
         snapshot = self._offered

@@ -106,6 +106,7 @@ class Session(Protocol):
             to whoever carries it to another host, which cuts it for a session of its own.
         counts_limits: whether cooldown, rate and concurrency of its calls are counted. False: another host, that sent
             them, has counted them; what they call themselves is counted here.
+        masks_secrets: whether a model reads the results: then keys and passwords in them are masked (see `[secrets]`).
 
     .. versionadded:: 0.1
     """
@@ -118,6 +119,7 @@ class Session(Protocol):
     sampler: Sampler | None
     cuts_results: bool
     counts_limits: bool
+    masks_secrets: bool
     approval_timeout_s: float
 
     @property
@@ -138,6 +140,21 @@ class Session(Protocol):
     @property
     def tools(self) -> Mapping[str, Tool]:
         """The tools this session is offered, by name, as of now; without those that read-only mode would refuse."""
+        ...
+
+    def masked(self, value: Any, *, source: str | None = None, target: str | None = None) -> Any:
+        """A JSON value with keys and passwords masked, as results and arguments of tools are (see `[secrets]`).
+
+        Args:
+            value: what is not of a tool: the messages of a prompt, a resource, the arguments of either.
+            source: whose it is, for the model behind the session; nothing is masked where there is none.
+            target: the source that it is sent to.
+
+        Raises:
+            ToolError: FORBIDDEN, reason `secrets`: the configuration refuses that.
+
+        .. versionadded:: 0.1
+        """
         ...
 
     def list_tools(self, cursor: str | None = None, limit: int = 100) -> Page:

@@ -281,7 +281,7 @@ class Config:
         for place, field, _, _ in set_fields(cls, self._tree.at(path), path):
             if mark := field.metadata.get("secret"):
                 self._secret_fields[place] = mark
-        self.__dict__.pop("_secrets", None)
+        self.__dict__.pop("secret_values", None)
 
     def _find_key(self, section: str, name: str) -> str | None:
         keys = self._tree.values.get(section)
@@ -499,13 +499,16 @@ class Config:
         """The text without any value that is known to be secret, wherever it turns up again."""
         if not isinstance(value, str):
             return value
-        for secret in self._secrets:
+        for secret in self.secret_values:
             value = value.replace(secret, MASKED)
         return value
 
     @functools.cached_property
-    def _secrets(self) -> list[str]:
-        """Every text that is known to be secret, the longest first."""
+    def secret_values(self) -> list[str]:
+        """Every text in it that is known to be secret, the longest first.
+
+        .. versionadded:: 0.1
+        """
         found: set[Any] = set()
         for path, value in leaves(self._tree.values):
             items = enumerate(value) if isinstance(value, list) else [(None, value)]

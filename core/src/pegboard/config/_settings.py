@@ -22,6 +22,10 @@ from pegboard.tools import Limits, RateLimit
 if TYPE_CHECKING:
     from pegboard.tools import Tool
 
+FLOW_WORDS = ("allow", "ask", "refuse")
+SECRET_WORDS = ("allow", "mask", "refuse")
+"""What `[flows]` and `[secrets]` can say of a tool, the loosest first; nothing said means the second."""
+
 Widens = bool | Callable[[Any, Any], bool]
 """True, or `widens(value, otherwise)`: whether `value` widens what would hold without it."""
 
@@ -151,18 +155,25 @@ def _asks_otherwise(value: Any, otherwise: Any) -> bool:
     return _removes_limit(value, otherwise)
 
 
-def _asks_less(value: Any, otherwise: Any) -> bool:
-    """Less of what goes from untrusted sources into other tools is asked about, or refused."""
-    from pegboard.flows.settings import loosens
+def _loosens(words: tuple[str, ...]) -> Callable[[Any, Any], bool]:
+    """More is let through: less is asked about, masked or refused."""
 
-    return loosens(value, otherwise)
+    def widens(value: Any, otherwise: Any) -> bool:
+        from pegboard.config._policies import loosens
+
+        return loosens(value, otherwise, words)
+
+    return widens
 
 
-def _a_flow_table(_: Any, field: attrs.Attribute[Any], table: Mapping[str, Any]) -> None:
-    if table:
-        from pegboard.flows.settings import check_flows
+def _a_policy_table(words: tuple[str, ...]) -> Callable[..., None]:
+    def validate(_: Any, field: attrs.Attribute[Any], table: Mapping[str, Any]) -> None:
+        if table:
+            from pegboard.config._policies import check_policies
 
-        check_flows(table)
+            check_policies(table, words)
+
+    return validate
 
 
 @attrs.frozen(eq=False, kw_only=True, repr=False)
@@ -193,9 +204,15 @@ class CoreSettings(Value):
     )
     flows: Mapping[str, str | Mapping[str, str]] = setting(
         factory=dict,
-        widens=_asks_less,
-        validator=_a_flow_table,
+        widens=_loosens(FLOW_WORDS),
+        validator=_a_policy_table(FLOW_WORDS),
         help="whether words that came from untrusted sources may go into other tools: default, from, to",
+    )
+    secrets: Mapping[str, str | Mapping[str, str]] = setting(
+        factory=dict,
+        widens=_loosens(SECRET_WORDS),
+        validator=_a_policy_table(SECRET_WORDS),
+        help="whether keys and passwords in results and arguments are masked: default, from, to",
     )
     max_arguments_bytes: int = setting(
         1_000_000, stricter="lower", validator=above_zero, help="a longer line of batch is refused, in bytes"

@@ -19,15 +19,14 @@ from weakref import WeakKeyDictionary
 from pegboard.content import TextContent
 from pegboard.contract import Guard, Stage
 from pegboard.errors import ErrorCode, ToolError
-from pegboard.flows.settings import POLICIES
 from pegboard.flows.words import Label, Match, WordsRead, texts_in
 from pegboard.schema.jsontext import shorten_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from pegboard.config._policies import PolicyTable
     from pegboard.context import CallContext
-    from pegboard.flows.settings import FlowSettings
     from pegboard.results import ToolResult
     from pegboard.session import Session
     from pegboard.tools import Tool
@@ -47,7 +46,7 @@ class Flows:
         is_untrusted: whether the source of a tool is one that nobody has said to trust.
     """
 
-    def __init__(self, settings: FlowSettings, is_untrusted: Callable[[Tool], bool]) -> None:
+    def __init__(self, settings: PolicyTable, is_untrusted: Callable[[Tool], bool]) -> None:
         self._settings = settings
         self._is_untrusted = is_untrusted
         self._read: WeakKeyDictionary[Session, WordsRead] = WeakKeyDictionary()
@@ -82,10 +81,10 @@ class Flows:
         skip = None if said is not None else key_of(tool)
         own_words = own_words_of(tool)
         sanitises = tool.sanitises
-        judge = self._settings.judge
+        judge, words = self._settings.judge, self._settings.words
 
         def strictness(label: Label) -> int:
-            return 0 if skip in (label.key, label.plugin) else POLICIES.index(judge(label.policy, said))
+            return 0 if skip in (label.key, label.plugin) else words.index(judge(label.policy, said))
 
         def find(session: Session, arguments: Mapping[str, Any]) -> tuple[list[Match], list[Label]]:
             read = self._read.get(session)

@@ -2,5 +2,5 @@
 
 `plan` compiles what the hooks said about one tool into one closure, `stages` are what it asks around the work,
 `execution` runs the handler where it belongs, `classify` is the one place that catches, `normalise` makes a result of
-whatever came back, `masking` keeps secrets out of it.
+whatever came back.
 """

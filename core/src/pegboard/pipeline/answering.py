@@ -63,6 +63,8 @@ def make_call(
     """Compile a call: what answers it, what says what it would meet, and whether it may wait for anything."""
     admit = make_admit(tool, of_stage(guards, Stage.ADMIT))
     prepare = make_prepare(tool, validator)
+    if runtime.may_mask_arguments(tool) and (secrets := runtime.secrets) is not None:
+        prepare = secrets.of_arguments(tool, prepare)
     execute = make_execute(tool, runtime, output_validator, executor)
     if layers:
         from pegboard.pipeline.layers import make_layered
@@ -118,34 +120,52 @@ def _make_answer(
             result, size = await executed if waits else executed
             if filters and context is not None:
                 result, size = await filter_result(tool, output_validator, filters, context, result, size, trace)
-            if context is not None:
-                result = _without_secrets(result, context)  # before it is cut: what is kept can be read later
+            if context is not None or session.masks_secrets:  # before it is cut: what is kept can be read later
+                result = _without_secrets(tool, runtime, session, result, context, parent)
             if size * 4 > max_bytes:
                 result = session.cut(result, int(max_bytes))
         except ToolError as refusal:
             elapsed_ms = (perf_counter() - started) * 1000
             result, notes = ToolResult.of_error(clean_error(refusal)[0], call_id, name, elapsed_ms), None
-            if context is not None:
-                result = _without_secrets(result, context)
+            if context is not None or session.masks_secrets:
+                result = _without_secrets(tool, runtime, session, result, context, parent)
         except BaseException as problem:  # noqa: BLE001 - nothing but a genuine cancellation leaves a call
             result, notes = ToolResult.of_error(broken(tool, problem)), None
         finally:
             if releases:
                 give_back(tool, releases)
         if notes is not None:
-            result = noted(result, notes)
+            result = _noted(session, result, notes)
         return result if result.duration_ms else stamped(result, call_id, name, (perf_counter() - started) * 1000)
 
     return answer
 
 
-def _without_secrets(result: ToolResult, context: CallContext) -> ToolResult:
-    """The result with the secrets that the call read masked; most calls read none."""
-    if not (secrets := context.secrets_read):
-        return result
-    from pegboard.pipeline.masking import masked
+def _without_secrets(
+    tool: Tool,
+    runtime: Runtime,
+    session: Session,
+    result: ToolResult,
+    context: CallContext | None,
+    parent: CallContext | None,
+) -> ToolResult:
+    """The result with the secrets that the call read masked; and for a model all others too. Most calls read none."""
+    if context is not None and (read := context.secrets_read):
+        from pegboard.secrets.texts import masked
 
-    return masked(result, secrets)
+        result = masked(result, read)
+    if session.masks_secrets and parent is None and (secrets := runtime.secrets) is not None:
+        result = secrets.mask_result(tool, result)
+    return result
+
+
+def _noted(session: Session, result: ToolResult, notes: dict[str, Any]) -> ToolResult:
+    result = noted(result, notes)
+    if session.masks_secrets and (kinds := notes.get("masked_arguments")):
+        from pegboard.secrets.mask import tell_model
+
+        result = tell_model(result, kinds)
+    return result
 
 
 def _make_check(tool: Tool, guards: tuple[Guard, ...], admit: Admit | None, prepare: Prepare) -> Check:

@@ -179,7 +179,7 @@ def _make_failed(tool: Tool, runtime: Runtime) -> Failed:
         secrets = () if context is None else context.secrets_read
         error = classify(problem, tool, timed_out_after_s=timed_out_after_s, secrets=secrets)
         if secrets:  # before what hides goes, and with it a part of a secret; the plan masks again what comes out
-            from pegboard.pipeline.masking import masked
+            from pegboard.secrets.texts import masked
 
             error = masked(ToolResult.of_error(error), secrets).error or error
         error, size = clean_error(error)
@@ -198,7 +198,7 @@ def _make_usable(tool: Tool, runtime: Runtime, output_validator: Validator | Non
     def usable(value: Any, call_id: str, started: float, context: CallContext | None) -> tuple[ToolResult, int]:
         try:
             if context is not None and (secrets := context.secrets_read):
-                from pegboard.pipeline.masking import masked
+                from pegboard.secrets.texts import masked
 
                 result = to_result(value, is_raw=True)[0]
                 if output_validator is not None and result.error is None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 
     from pegboard.contract import Observer, Outcome, SpanKind
+    from pegboard.secrets.mask import SecretMask
     from pegboard.session import Session
     from pegboard.tools import Tool, ToolCall
 
@@ -103,10 +104,14 @@ class Runtime(Shown):
     timeout_s: float = 30.0
     max_result_bytes: int = 100_000
     approval_timeout_s: float = 300.0
+    make_secrets: Callable[[], SecretMask | None] = attrs.field(default=lambda: None, repr=False)
+    has_secret_rules: bool = False
+    """Whether `[secrets]` says anything, so that it may be about any tool."""
     observers: Observers = ()
     """Who hears of calls. `watch` sets them."""
     begins: tuple[tuple[int, Callable[..., Any]], ...] = attrs.field(default=(), init=False)
     """Those of them that hear beginnings: the place of each, and its `begin`."""
+    _secrets: SecretMask | None = attrs.field(default=None, init=False, repr=False)
     hears_all: bool = attrs.field(default=False, init=False)
     """Whether one of them hears every outcome, since it has no `begin` that could say otherwise."""
     spans: tuple[tuple[str, Callable[..., Any]], ...] = attrs.field(default=(), init=False)
@@ -121,6 +126,17 @@ class Runtime(Shown):
     """What was taken out of the texts of results, by tool and kind."""
     ids: Iterator[str] = attrs.field(factory=_ids)
     """Draws an id for a call that brought none: unique in this run, and unlike those of another."""
+
+    @property
+    def secrets(self) -> SecretMask | None:
+        """What masks secrets on their way to models and to other people's servers; None: all are let through."""
+        if self._secrets is None:
+            self._secrets = self.make_secrets()
+        return self._secrets
+
+    def may_mask_arguments(self, tool: Tool) -> bool:
+        """Whether somebody else may be sent the arguments of a tool, or something is said of them."""
+        return tool.origin.source is not None or bool(tool.annotations.open_world) or self.has_secret_rules
 
     def timeout_of(self, tool: Tool) -> float:
         """The deadline of the tool's execution in seconds: its own, else its source's, else the host's."""

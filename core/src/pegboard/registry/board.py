@@ -39,11 +39,12 @@ from pegboard.tools import READ_RESULT_NAME, Origin, Tool, tool
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from pegboard.config import Profile
     from pegboard.contract import Dialect, Export, Finding, SourceStatus, ToolSource
     from pegboard.registry.asking import PluginRecord
+    from pegboard.secrets.mask import SecretMask
     from pegboard.tools import Limits
 
 log = logging.getLogger("pegboard")
@@ -75,6 +76,8 @@ class Board:
             timeout_s=core.timeout_s,
             max_result_bytes=core.max_result_bytes,
             approval_timeout_s=core.approval_timeout_s,
+            make_secrets=self._make_secret_mask,
+            has_secret_rules=bool(core.secrets),
         )
         self.rejected_tools: dict[str, RejectedTool] = {}
         self.limit_stores = LimitStores(config, plugins)
@@ -411,12 +414,30 @@ class Board:
         """Let the plans ask where words go that came from sources which nobody said to trust, if there are any."""
         if not (self._sources.has_untrusted or self.config.core.flows):
             return
+        from pegboard.config._policies import PolicyTable
+        from pegboard.config._settings import FLOW_WORDS
         from pegboard.flows.guard import Flows
-        from pegboard.flows.settings import FlowSettings
 
-        settings = FlowSettings.of(self.config.core.flows)
+        settings = PolicyTable.of(self.config.core.flows, FLOW_WORDS)
         if (self._sources.has_untrusted or settings.watches) and not settings.allows_all:
             self._planner.flows = Flows(settings, self._sources.is_untrusted)
+
+    def _make_secret_mask(self) -> SecretMask | None:
+        """What masks secrets that go to models, and to servers that they do not belong to."""
+        from pegboard.config._policies import PolicyTable
+        from pegboard.config._settings import SECRET_WORDS
+
+        settings = PolicyTable.of(self.config.core.secrets, SECRET_WORDS)
+        if settings.allows_all:
+            return None
+        from pegboard.secrets.mask import SecretMask, secrets_of_environment
+
+        def known() -> Iterator[str]:
+            yield from self.config.secret_values
+            yield from secrets_of_environment()
+            yield from self._sources.secrets()
+
+        return SecretMask(settings, known, self._sources.secrets_of, self._sources.is_third_party)
 
     def _find_sources(self) -> list[tuple[PluginRecord, ToolSource]]:
         found: list[tuple[PluginRecord, ToolSource]] = []

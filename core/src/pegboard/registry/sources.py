@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import os
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -88,6 +89,25 @@ class Sources:
         return plugin is not None and any(
             record.name == plugin and not _is_trusted(source) for record, source in self._owners.values()
         )
+
+    def is_third_party(self, tool: Tool) -> bool:
+        """Whether somebody else's server or service is sent what the tool is given."""
+        owner = self._owners.get(tool.origin.source or "")
+        return (
+            bool(tool.annotations.open_world) if owner is None else getattr(owner[1], "third_party", True) is not False
+        )
+
+    def secrets(self) -> Iterator[str]:
+        """What the sources know as secret."""
+        for _, source in self.provided:
+            yield from getattr(source, "secrets", ())
+
+    def secrets_of(self, one: Tool | str) -> set[str]:
+        """The secrets that belong to a tool, its source's and those that it declares itself; or to a source."""
+        source, declared = (one, ()) if isinstance(one, str) else (one.origin.source or "", one.secrets)
+        owner = self._owners.get(source)
+        found = {os.environ.get(name, "") for name in declared}
+        return found.union(getattr(owner[1], "secrets", ()) if owner is not None else ())
 
     # -- how they are doing
 

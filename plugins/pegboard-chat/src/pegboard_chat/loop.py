@@ -135,6 +135,7 @@ class Chat:
         options: Mapping[str, Any] | None = None,
     ) -> None:
         self.session = session if isinstance(session, Session) else session.session(channel="chat")
+        self.session.masks_secrets = True
         self.host: Host = self.session.host
         self.model = model
         self.settings = settings if settings is not None else settings_of(self.host)

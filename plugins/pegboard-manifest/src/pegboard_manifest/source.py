@@ -48,7 +48,8 @@ class ManifestSource:
         self.manifest = manifest
         self._slot: SourceSlot | None = None
         # Programs and functions of a project that somebody put on the board speak for it; a service does not.
-        self.trusted = trusted or not _has_services(manifest)
+        self.third_party = _has_services(manifest)
+        self.trusted = trusted or not self.third_party
 
     def __repr__(self) -> str:
         return f"<ManifestSource {self.name}>"

@@ -202,6 +202,8 @@ class ServerDefinition(_Server):
     allowed_tools: frozenset[str] | None = None
     disabled_tools: frozenset[str] = frozenset()
     secrets: tuple[str, ...] = ()
+    keys: frozenset[str] = frozenset()
+    """Those of `secrets` that are secret by their names, and not only as every variable and header is."""
     env_file: str | None = attrs.field(default=None, eq=False)
 
     def __repr__(self) -> str:

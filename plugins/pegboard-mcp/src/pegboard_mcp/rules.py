@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 import attrs
 
 from pegboard import Fault
+from pegboard.config import looks_secret
 from pegboard.schema import NearNames, structure_all
 from pegboard.schema.jsontext import shorten_text
 from pegboard_mcp.definitions import (
@@ -80,6 +81,10 @@ def is_system_text(text: str) -> bool:
         return b"\0" not in os.fsencode(text)
     except UnicodeEncodeError:
         return False
+
+
+def _named_secret(values: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in values.items() if looks_secret(name)}
 
 
 def _unfit_texts(key: str, value: Any) -> list[Path_]:
@@ -144,6 +149,9 @@ class TableRules:
         secrets = secrets_of(argv, env, url, headers, config, self._host)
         if said.oauth_client_secret:
             secrets.add(said.oauth_client_secret)
+        keys = secrets_of(argv, _named_secret(env), url, _named_secret(headers), config, self._host)
+        if said.oauth_client_secret:
+            keys.add(said.oauth_client_secret)
         shared = {key: getattr(said, key) for key in SHARED}
         resolved = {
             "env": env,
@@ -165,6 +173,7 @@ class TableRules:
             allowed_tools=None if said.allowed_tools is None else frozenset(said.allowed_tools),
             disabled_tools=frozenset(said.disabled_tools),
             secrets=tuple(sorted(secrets)),
+            keys=frozenset(keys),
             env_file=self._resolved(said.env_file or said.envFile, ("env_file",)),
         )
 

@@ -54,6 +54,8 @@ def make_sources(settings: NatsSettings) -> list[NatsSource]:
 class NatsSource:
     """The tools of one group."""
 
+    third_party = False  # workers are the person's own
+
     def __init__(self, group: str, options: GroupSettings, settings: NatsSettings) -> None:
         self.name = f"nats:{group}"
         self.timeout_s: float | None = options.timeout_s

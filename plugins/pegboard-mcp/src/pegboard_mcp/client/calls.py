@@ -139,6 +139,8 @@ class Calls:
         """A request that changes nothing, under the server's own deadline."""
         import trio
 
+        session = asker.session if isinstance(asker, CallContext) else asker
+        params = session.masked(params, target=self.name)
         with trio.move_on_after(self.definition.request_s):
             return await self._request(method, params, what, asker=asker)
         raise ToolError(

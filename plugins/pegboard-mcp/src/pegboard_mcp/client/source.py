@@ -79,6 +79,11 @@ class McpSource:
         return f"<McpSource {self.name}>"
 
     @property
+    def secrets(self) -> frozenset[str]:
+        """The keys and passwords that belong to it: they are sent to no other server, and shown to no model."""
+        return self.definition.keys
+
+    @property
     def listing(self) -> Listing | None:
         """What it offers as far as is known."""
         return self.catalogue.listing

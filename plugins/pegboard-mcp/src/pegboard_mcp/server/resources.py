@@ -128,7 +128,10 @@ class ServedResources:
         if prompt.source is None:  # those of a server were cleaned where they came in, as its table says
             messages = [Message(one.role, clean_blocks((one.content,))[0][0]) for one in messages]
         answer: dict[str, Any] = {
-            "messages": [{"role": one.role, "content": block_json(one.content)} for one in messages]
+            "messages": [
+                {"role": one.role, "content": _masked(session, block_json(one.content), prompt.source)}
+                for one in messages
+            ]
         }
         if prompt.description:
             answer["description"] = prompt.description
@@ -157,11 +160,13 @@ class ServedResources:
         got = await _held(found.read(session, uri), "the resource")
         if isinstance(got, str):
             got = clean(got)[0] if found.source is None else got
-            return {"contents": [{"uri": uri, "mimeType": found.mime_type or "text/plain", "text": got}]}
+            text = {"uri": uri, "mimeType": found.mime_type or "text/plain", "text": got}
+            return {"contents": [_masked(session, text, found.source)]}
         if isinstance(got, (bytes, bytearray)):
             return {"contents": [_blob(uri, bytes(got), found.mime_type)]}
         blocks = clean_blocks(tuple(got))[0] if found.source is None else got
-        return {"contents": [_contents_of(uri, block, found.mime_type) for block in blocks]}
+        contents = (_contents_of(uri, block, found.mime_type) for block in blocks)
+        return {"contents": [_masked(session, one, found.source) for one in contents]}
 
     def find(self, uri: str) -> Resource | ResourceTemplate | None:
         """The resource at a URI, else the first template in the order of templates that fits it."""
@@ -231,6 +236,15 @@ def _matches(form: str, uri: str) -> bool:
 def _blob(uri: str, data: bytes, mime_type: str | None) -> dict[str, Any]:
     blob = base64.b64encode(data).decode("ascii")
     return {"uri": uri, "mimeType": mime_type or "application/octet-stream", "blob": blob}
+
+
+def _masked(session: Session, block: dict[str, Any], source: str | None) -> dict[str, Any]:
+    """A block without keys and passwords; encoded bytes hold none that a model could read."""
+    encoded = {key: block[key] for key in ("data", "blob") if isinstance(block.get(key), str)}
+    shown = {key: value for key, value in block.items() if key not in encoded and key != "resource"}
+    if isinstance(inner := block.get("resource"), dict):
+        encoded["resource"] = _masked(session, inner, source)
+    return {**session.masked(shown, source=source), **encoded}
 
 
 def _contents_of(uri: str, block: Content, mime_type: str | None) -> dict[str, Any]:

@@ -84,6 +84,7 @@ class Connected:
             confirm=self._confirm,
             on_progress=self._on_progress,
         )
+        self.session.masks_secrets = True
         if owner.result_id is not None:
             self.session.kept.make_id = owner.result_id
         self.standalone = standalone

@@ -1,4 +1,6 @@
-"""`[flows]`: what becomes of words of third parties that are to go into other tools."""
+"""What a person said about many tools at once: a word for all, and words by name or tag of where results come from and
+of where arguments go. `[flows]` and `[secrets]` are such tables.
+"""
 
 from __future__ import annotations
 
@@ -13,62 +15,65 @@ from pegboard._values import Value
 if TYPE_CHECKING:
     from pegboard.tools import Tool
 
-POLICIES = ("allow", "ask", "refuse")
-"""The loosest first."""
 TAG = "tag:"
 _TABLES = ("from", "to")
 
 
 @attrs.frozen(eq=False, kw_only=True, repr=False)
-class FlowSettings(Value):
-    """What `[flows]` says.
+class PolicyTable(Value):
+    """What one such table says.
 
     Args:
-        default: what happens where nothing more is said: `ask` a person, `refuse` or `allow`.
+        words: what can be said in it, the loosest first; nothing said means the second.
+        default: what holds where nothing more is said.
         sources: the table `from`: of whose results; a name of a tool, source, plugin or distribution, or `tag:NAME`.
         targets: the table `to`: of which tools' arguments; by the same names.
 
     .. versionadded:: 0.1
     """
 
-    default: str = "ask"
+    words: tuple[str, ...]
+    default: str
     sources: Mapping[str, str] = EMPTY
     targets: Mapping[str, str] = EMPTY
 
     @classmethod
-    def of(cls, table: Mapping[str, Any]) -> FlowSettings:
+    def of(cls, table: Mapping[str, Any], words: tuple[str, ...]) -> PolicyTable:
         """What a table that was found right comes to."""
         return cls(
-            default=table.get("default", "ask"), sources=table.get("from", EMPTY), targets=table.get("to", EMPTY)
+            words=words,
+            default=table.get("default", words[1]),
+            sources=table.get("from", EMPTY),
+            targets=table.get("to", EMPTY),
         )
 
     @property
     def watches(self) -> bool:
-        """Whether any result could be asked about though all sources are trusted."""
+        """Whether more than nothing is said of any result."""
         return any(word != "allow" for word in self.sources.values())
 
     @property
     def allows_all(self) -> bool:
-        """Whether nothing is ever asked or refused."""
+        """Whether everything is let through."""
         return self.default == "allow" and not any(
             word != "allow" for word in (*self.sources.values(), *self.targets.values())
         )
 
     def said_from(self, tool: Tool) -> str | None:
         """What is said of the results of a tool; None: nothing."""
-        return _said(self.sources, tool)
+        return _said(self.sources, tool, self.words)
 
     def said_to(self, tool: Tool) -> str | None:
         """What is said of the arguments of a tool; None: nothing."""
-        return _said(self.targets, tool)
+        return _said(self.targets, tool, self.words)
 
     def judge(self, source: str | None, target: str | None) -> str:
-        """What happens where `from` says the one and `to` the other: the stricter; nothing of both: the default."""
+        """What holds where `from` says the one and `to` the other: the stricter; nothing of both: the default."""
         said = [word for word in (source, target) if word is not None]
-        return max(said, key=POLICIES.index) if said else self.default
+        return max(said, key=self.words.index) if said else self.default
 
 
-def _said(table: Mapping[str, str], tool: Tool) -> str | None:
+def _said(table: Mapping[str, str], tool: Tool, words: tuple[str, ...]) -> str | None:
     """What the nearest name of a tool says: its own, else a tag's, else that of where it comes from."""
     if not table:
         return None
@@ -77,35 +82,34 @@ def _said(table: Mapping[str, str], tool: Tool) -> str | None:
     names = (origin.source, origin.plugin, origin.distribution)
     nearest = [
         table.get(tool.name),
-        max(tags, key=POLICIES.index, default=None),
+        max(tags, key=words.index, default=None),
         *(table.get(one or "") for one in names),
     ]
     return next((word for word in nearest if word is not None), None)
 
 
-def check_flows(table: Mapping[str, Any]) -> None:
-    """Require that a table is one that `FlowSettings` can be made of.
+def check_policies(table: Mapping[str, Any], words: tuple[str, ...]) -> None:
+    """Require that a table is one that a `PolicyTable` can be made of.
 
     Raises:
         ValueError: it is not; the text says what was expected.
     """
     for key, value in table.items():
         if key == "default":
-            wrong = value not in POLICIES
+            wrong = value not in words
         elif key in _TABLES:
-            wrong = not isinstance(value, Mapping) or any(word not in POLICIES for word in value.values())
+            wrong = not isinstance(value, Mapping) or any(word not in words for word in value.values())
         else:
             raise ValueError("no other keys than default, from and to")
         if wrong:
-            words = ", ".join(POLICIES)
             table_of = "" if key == "default" else "a table of names, each with "
-            raise ValueError(f"{key}: {table_of}one of {words}")
+            raise ValueError(f"{key}: {table_of}one of {', '.join(words)}")
 
 
-def loosens(value: Mapping[str, Any], otherwise: Mapping[str, Any]) -> bool:
-    """Whether a table asks or refuses less than another does."""
-    now, before = FlowSettings.of(value), FlowSettings.of(otherwise)
+def loosens(value: Mapping[str, Any], otherwise: Mapping[str, Any], words: tuple[str, ...]) -> bool:
+    """Whether a table lets more through than another does."""
+    now, before = PolicyTable.of(value, words), PolicyTable.of(otherwise, words)
     pairs = [(now.default, before.default)]
     for mine, theirs in ((now.sources, before.sources), (now.targets, before.targets)):
         pairs += [(mine.get(name, now.default), theirs.get(name, before.default)) for name in {*mine, *theirs}]
-    return any(POLICIES.index(one) < POLICIES.index(other) for one, other in pairs)
+    return any(words.index(one) < words.index(other) for one, other in pairs)

@@ -1,0 +1,183 @@
+"""Replaces keys and passwords on their way to models and to servers that they do not belong to.
+
+What is replaced: keys of well-known shapes (`shapes`), and every value that this host knows as a secret, wherever it
+was configured. What stands there instead says what it was, so that a model does not take it for the value.
+
+A result is masked in sessions of which a model reads the results (`Session.masks_secrets`), after the call: a program,
+a nested call and a person at a terminal get what the tool answered. Arguments are masked before the guards, which judge
+what is used: for tools of somebody else's server or service, and for those that reach beyond the host. A server's own
+secrets belong to it, and so do those that a tool declares.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import logging
+import os
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import attrs
+
+from pegboard.content import TextContent
+from pegboard.errors import ErrorCode, Retry, ToolError
+from pegboard.results import ToolResult, noted
+from pegboard.secrets.shapes import find_shapes, is_distinct
+from pegboard.secrets.texts import with_texts, with_texts_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from pegboard.config._policies import PolicyTable
+    from pegboard.pipeline.stages import Prepared
+    from pegboard.tools import Tool
+
+    Found = set[str]
+    """The kinds of what was replaced."""
+
+log = logging.getLogger("pegboard")
+
+KNOWN = "secret of this host"
+
+
+class SecretMask:
+    """What one board masks.
+
+    Args:
+        settings: `[secrets]`.
+        known: every value that the host knows as a secret; asked for once, at the first call that needs it.
+        own: those of them that belong to a tool, or to a source by its name.
+        is_third_party: whether somebody else's server or service is sent the arguments of a tool.
+    """
+
+    def __init__(
+        self,
+        settings: PolicyTable,
+        known: Callable[[], Iterable[str]],
+        own: Callable[[Tool | str], Iterable[str]],
+        is_third_party: Callable[[Tool], bool],
+    ) -> None:
+        self._settings = settings
+        self._ask_known = known
+        self._own = own
+        self._is_third_party = is_third_party
+        self._known: dict[str, str] | None = None
+        self._told: set[tuple[str, str]] = set()
+
+    def mask_result(self, tool: Tool, result: ToolResult) -> ToolResult:
+        """The result of a tool as a model may read it."""
+        policy = self._settings.judge(self._settings.said_from(tool), None)
+        if policy == "allow":
+            return result
+        found: Found = set()
+        masked = with_texts(result, lambda text: self._masked(text, found))
+        if not found:
+            return result
+        if policy == "refuse":
+            return ToolResult.of_error(_refusal(tool.name, found, "answered with", "from", executed=True))
+        self._tell(tool, "a result", found)
+        return noted(masked, {"masked": sorted(found)})
+
+    def mask_value(self, value: Any, source: str | None, target: str | None) -> Any:
+        """What is not of a tool, as a model or a source may read it; see `Session.masked`."""
+        settings = self._settings
+        said = settings.sources.get(source or "") if target is None else settings.targets.get(target)
+        policy = said or settings.default
+        if policy == "allow":
+            return value
+        found: Found = set()
+        own = frozenset(self._own(target)) if target is not None else frozenset()
+        masked = with_texts_of(value, lambda text: self._masked(text, found, own))
+        if found and policy == "refuse":
+            does, table = ("answered with", "from") if target is None else ("is given", "to")
+            raise _refusal(source or target or "this", found, does, table, executed=target is None)
+        return masked if found else value
+
+    def of_arguments(self, tool: Tool, prepare: Callable[[Any], Prepared]) -> Callable[[Any], Prepared]:
+        """What prepares the arguments of a tool: as `prepare`, once they are masked."""
+        said = self._settings.said_to(tool)
+        policy = self._settings.judge(None, said)
+        if policy == "allow" or (said is None and not self._is_third_party(tool)):
+            return prepare
+
+        def prepare_masked(arguments: Any) -> Prepared:
+            prepared = prepare(arguments)
+            found: Found = set()
+            own = frozenset(self._own(tool))
+            masked = with_texts_of(prepared[0], lambda text: self._masked(text, found, own))
+            if not found:
+                return prepared
+            if policy == "refuse":
+                raise _refusal(tool.name, found, "is given", "to", executed=False)
+            self._tell(tool, "arguments", found)
+            arguments, kwargs, notes = prepare(masked)  # again: what is masked may not be what the schema asks for
+            return arguments, kwargs, {**(notes or {}), "masked_arguments": sorted(found)}
+
+        return prepare_masked
+
+    def _tell(self, tool: Tool, what: str, found: Found) -> None:
+        """Tell whoever runs the host, the first time aloud."""
+        level = logging.DEBUG if (tool.name, what) in self._told else logging.WARNING
+        log.log(level, "masked in %s of tool %s: %s", what, tool.name, ", ".join(sorted(found)))
+        self._told.add((tool.name, what))
+
+    def _masked(self, text: str, found: Found, own: frozenset[str] = frozenset()) -> str:
+        for form, value in self._values().items():
+            if form in text and value not in own:
+                found.add(KNOWN)
+                text = text.replace(form, _instead(KNOWN))
+        spans = sorted(find_shapes(text), key=lambda span: (span[0], -span[1]))
+        pieces, done = [], 0
+        for start, end, kind in spans:
+            if start >= done and text[start:end] not in own:
+                found.add(kind)
+                pieces += [text[done:start], _instead(kind)]
+                done = end
+        return "".join([*pieces, text[done:]]) if pieces else text
+
+    def _values(self) -> dict[str, str]:
+        """Every form in which a known secret may stand in a text, the longest first, and the secret."""
+        if self._known is None:
+            forms = {form: value for value in self._ask_known() if is_distinct(value) for form in _forms_of(value)}
+            self._known = dict(sorted(forms.items(), key=lambda item: -len(item[0])))
+        return self._known
+
+
+def tell_model(result: ToolResult, kinds: Iterable[str]) -> ToolResult:
+    """The result with a text that says what was masked in the arguments: not every model is shown `details`."""
+    if result.error is not None:
+        return result
+    told = TextContent(f"note: masked in the arguments before they were sent: {', '.join(kinds)}")
+    return attrs.evolve(result, content=(*result.content, told))
+
+
+def secrets_of_environment(environ: Mapping[str, str] = os.environ) -> list[str]:
+    """The values of variables whose names say that they are secret."""
+    from pegboard.config import looks_secret
+
+    return [value for name, value in environ.items() if looks_secret(name)]
+
+
+def _forms_of(value: str) -> set[str]:
+    """A value as it is, and as it stands in JSON, in an address and in a header of basic authentication."""
+    raw = value.encode("utf-8", "surrogateescape")
+    encoded = base64.b64encode(raw).decode().rstrip("=")
+    return {value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1], quote(raw, safe=""), encoded}
+
+
+def _instead(kind: str) -> str:
+    return f"[masked: {kind}]"
+
+
+def _refusal(name: str, found: Found, does: str, table: str, *, executed: bool) -> ToolError:
+    kinds = ", ".join(sorted(found))
+    return ToolError(
+        ErrorCode.FORBIDDEN,
+        f"{name} {does} what must not leave here ({kinds}), and the configuration refuses that; "
+        f'to allow it, say "{name}" = "allow" under [secrets.{table}]',
+        reason="secrets",
+        kinds=sorted(found),
+        executed=executed,
+        retry=Retry.CHANGED.value,
+    )
