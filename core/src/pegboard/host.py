@@ -156,6 +156,7 @@ class Host:
         profile: str | None = None,
         confirm: Confirm | None = None,
         on_progress: OnProgress | None = None,
+        masks_secrets: bool = False,
     ) -> Session:
         """A session for one connection, chat or program run.
 
@@ -165,6 +166,7 @@ class Host:
             profile: which tools they see; None: the configuration's default.
             confirm: asked before tools that require it: `async confirm(Confirmation) -> True | False | "session"`.
             on_progress: hears progress: `async on_progress(call_id, done, total, message)`.
+            masks_secrets: whether a model reads the results: then keys and passwords in them are masked (`[secrets]`).
 
         Raises:
             ConfigError: there is no such profile.
@@ -173,7 +175,9 @@ class Host:
         if user_id is None:
             selected = self.board.config.profiles.get(visible.profile) if visible.profile else None
             user_id = (selected.user_id if selected else None) or self.board.config.core.user_id
-        return HostSession(self, visible, user_id=user_id, channel=channel, confirm=confirm, on_progress=on_progress)
+        session = HostSession(self, visible, user_id=user_id, channel=channel, confirm=confirm, on_progress=on_progress)
+        session.masks_secrets = masks_secrets
+        return session
 
     # -- sources
 

@@ -1,6 +1,6 @@
 """Keys and passwords that must not go to models and servers they do not belong to.
 
-`shapes` knows how keys of well-known services look; `texts` changes every text of a result; `mask` replaces them, and every secret that this host knows, in
-results on their way to a model and in arguments on their way to somebody else's server. `[secrets]` says which tools
-are let through. Nothing of it is imported before a first such call.
+`shapes` knows how keys of well-known services look; `texts` changes every text of a result; `mask` replaces those keys,
+and every secret that this host knows, in results on their way to a model and in arguments on their way to somebody
+else's server. `[secrets]` says which tools are let through. Nothing of it is imported before a first such call.
 """

@@ -129,8 +129,7 @@ class Gateway:
         caller = request.scope["caller"]
         session = self._sessions.get(caller)
         if session is None:
-            session = self._host.session(caller.user_id, channel="http", profile=caller.profile)
-            session.masks_secrets = True
+            session = self._host.session(caller.user_id, channel="http", profile=caller.profile, masks_secrets=True)
             self._sessions[caller] = session
         return session
 

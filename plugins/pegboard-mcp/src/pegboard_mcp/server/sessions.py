@@ -83,8 +83,8 @@ class Connected:
             profile=caller.profile,
             confirm=self._confirm,
             on_progress=self._on_progress,
+            masks_secrets=True,
         )
-        self.session.masks_secrets = True
         if owner.result_id is not None:
             self.session.kept.make_id = owner.result_id
         self.standalone = standalone
