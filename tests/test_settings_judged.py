@@ -201,6 +201,7 @@ JUDGED: Mapping[str, Mapping[str, str]] = {
         "tls_ca": ALWAYS,
         "prefix": ALWAYS,
         "concurrency": RAISE,
+        "claims": OFF,
         "alive_s": PREFERENCE,
         "drain_s": PREFERENCE,
     },

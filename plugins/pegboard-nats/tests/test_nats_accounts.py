@@ -17,7 +17,7 @@ from pegboard import CallContext, PluginError, open_host, tool
 from pegboard_nats import wire
 from pegboard_nats.checks import check_servers, make_checks
 from pegboard_nats.client import DeniedError, open_client
-from pegboard_nats.commands import _ask_workers
+from pegboard_nats.commands import _state_asked, _with_link, _workers_asked
 from pegboard_nats.limit_store import NatsStore
 from pegboard_nats.settings import GroupSettings, NatsSettings
 from pegboard_nats.source import find_workers
@@ -79,7 +79,8 @@ async def test_hosts_call_workers_answer_and_limits_are_counted(server: NatsServ
     async def person(confirmation: Any) -> bool:
         return True
 
-    config = {"plugins": {"nats": {"servers": [server.url], "groups": {"g": {}}, "credentials": str(keys / "host.nk")}}}
+    own = {"servers": [server.url], "groups": {"g": {}}, "credentials": str(keys / "host.nk"), "claims": True}
+    config = {"plugins": {"nats": own}}
     workers = settings_of(server, keys, "worker")
     async with (
         open_host({}, []) as board,
@@ -94,6 +95,8 @@ async def test_hosts_call_workers_answer_and_limits_are_counted(server: NatsServ
                     await host.wait_source_moved()
             result = await host.session("ada", confirm=person).call("large", {"size": 90_000})
             assert len(result.text) == 90_000
+        host_key = settings_of(server, keys, "host")
+        assert await _with_link(host_key, "test", "host", _state_asked, "pb", "never-begun") is None
         watcher = settings_of(server, keys, "watcher")
         async with open_client(watcher.link("watcher", role="watcher")) as looking:
             await looking.wait_connected()
@@ -108,13 +111,13 @@ async def test_hosts_call_workers_answer_and_limits_are_counted(server: NatsServ
 
 @pytest.mark.parametrize("role", ["watcher", "host"])
 async def test_the_key_of_a_watcher_or_a_host_is_enough_for_status(server: NatsServer, keys: Path, role: str) -> None:
-    told, answers = await _ask_workers(settings_of(server, keys, role), None)
+    told, answers = await _with_link(settings_of(server, keys, role), "test", "watcher", _workers_asked, "pb", None)
     assert (bool(told["version"]), answers) == (True, [])
 
 
 async def test_the_key_of_a_worker_is_told_that_it_may_not_ask(server: NatsServer, keys: Path) -> None:
     with pytest.raises(PluginError, match="does not let us") as caught:
-        await _ask_workers(settings_of(server, keys, "worker"), None)
+        await _with_link(settings_of(server, keys, "worker"), "test", "watcher", _workers_asked, "pb", None)
     assert "key of a watcher" in (caught.value.hint or "")
 
 

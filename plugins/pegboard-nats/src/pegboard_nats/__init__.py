@@ -13,6 +13,7 @@ source        the tools of a group's workers, as a source of the host
 executor      a tool that is installed here, at the workers of a group
 known         what a group offered the last time, on disk
 worker        a board's tools, for other hosts
+claims        at most once, and what became of a call
 stats         what a worker counts of its calls
 status        how all workers do, of their answers
 limit_store   limits that all hosts count together

@@ -40,15 +40,20 @@ def roles(prefix: str) -> dict[str, Role]:
         f"$JS.API.STREAM.INFO.{stream}",
         f"$JS.API.DIRECT.GET.{stream}.>",
     )
+    calls_stream = f"{prefix}-calls".replace(".", "_")
+    read_calls = f"$JS.API.DIRECT.GET.{calls_stream}.>"
+    write_calls = (f"{prefix}-calls.>", f"$JS.API.STREAM.CREATE.{calls_stream}", read_calls)
     inboxes = {role: f"{inbox_of(role)}.>" for role in ("host", "worker", "watcher", "limits")}
     changed = f"{prefix}.*.changed"
     return {
         "host": Role(
-            (*calls, "$SRV.>", inboxes["worker"], *limits),
+            (*calls, "$SRV.>", inboxes["worker"], *limits, read_calls),
             (changed, inboxes["host"], inboxes["watcher"], inboxes["limits"]),
         ),
         # A worker answers whoever asked; it hears nobody's answers but its own.
-        "worker": Role((changed, f"{INBOX}.>", *limits), (*calls, "$SRV.>", inboxes["worker"], inboxes["limits"])),
+        "worker": Role(
+            (changed, f"{INBOX}.>", *limits, *write_calls), (*calls, "$SRV.>", inboxes["worker"], inboxes["limits"])
+        ),
         "watcher": Role(("$SRV.>",), (changed, inboxes["watcher"])),
     }
 

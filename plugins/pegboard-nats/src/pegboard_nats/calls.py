@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import random
+import secrets
 from typing import TYPE_CHECKING, Any
 
 import trio
@@ -54,12 +55,14 @@ class RemoteCalls:
         client: the link to NATS.
         subjects: of the group.
         alive_s: how often the worker of a call is asked whether it is alive, in seconds.
+        claims: whether each is recorded, so that it is executed at most once and its end can be looked up.
     """
 
-    def __init__(self, client: Client, subjects: wire.Subjects, *, alive_s: float) -> None:
+    def __init__(self, client: Client, subjects: wire.Subjects, *, alive_s: float, claims: bool = False) -> None:
         self._client = client
         self._subjects = subjects
         self._alive_s = alive_s
+        self._claims = claims
 
     async def call(
         self,
@@ -89,6 +92,7 @@ class RemoteCalls:
         body, headers = wire.to_bytes(arguments), self._headers(context, fingerprint, nested)
         if is_counted:
             headers[wire.COUNTED] = "1"
+        claim = self._claim(headers)
         again, pause_s = False, PAUSE_S[0]
         until = trio.current_time() + ASK_AGAIN_S
         while True:
@@ -98,11 +102,30 @@ class RemoteCalls:
                 if trio.current_time() >= until:
                     raise self._not_executed(tool, problem) from None
             except _LostError as problem:
+                if claim is not None and (kept := await self._kept(claim)) is not None:
+                    return _answer_of(kept)
                 if again or not repeatable:
-                    raise self._unknown(tool, str(problem), repeatable=repeatable) from None
+                    raise self._unknown(tool, str(problem), repeatable=repeatable, claim=claim) from None
+                claim = self._claim(headers)  # it may be executed twice, and that is another call then
                 again, until = True, trio.current_time() + ASK_AGAIN_S
             await trio.sleep(pause_s * random.uniform(0.5, 1.0))
             pause_s = min(pause_s * 2, PAUSE_S[1])
+
+    def _claim(self, headers: dict[str, str]) -> str | None:
+        """Name the call for its record, where there is to be one."""
+        if not self._claims:
+            return None
+        headers[wire.CLAIM] = secrets.token_hex(11)
+        return headers[wire.CLAIM]
+
+    async def _kept(self, claim: str) -> ToolResult | None:
+        """The result that a worker noted before its answer was lost; None: none that is known in time."""
+        from pegboard_nats.claims import Claims, result_of
+
+        with contextlib.suppress(LinkError, trio.TooSlowError), trio.move_on_after(self._alive_s):
+            record = await Claims(self._client, self._subjects.prefix).look(claim)
+            return None if record is None else result_of(record)
+        return None
 
     def _headers(self, context: CallContext, fingerprint: str, nested: int) -> dict[str, str]:
         headers = {
@@ -171,12 +194,13 @@ class RemoteCalls:
             return ToolError(ErrorCode.RATE_LIMITED, text, details, reason="busy")
         return ToolError(ErrorCode.UPSTREAM_ERROR, text, details)
 
-    def _unknown(self, tool: str, why: str, *, repeatable: bool) -> ToolError:
-        details = {"group": self._subjects.group}
+    def _unknown(self, tool: str, why: str, *, repeatable: bool, claim: str | None) -> ToolError:
+        details = {"group": self._subjects.group} | ({"call": claim} if claim is not None else {})
         if repeatable:
             text = f"the answer of {tool!r} was lost twice: {why}"
             return ToolError(ErrorCode.UPSTREAM_ERROR, text, details, retry=Retry.SAME.value)
-        text = f"{tool!r} may have run, and its answer is lost: {why}; look before you call it again"
+        look = "look" if claim is None else f"`pegboard nats call-state {claim}` says what became of it: look"
+        text = f"{tool!r} may have run, and its answer is lost: {why}; {look} before you call it again"
         return ToolError(ErrorCode.OUTCOME_UNKNOWN, text, details)
 
 
@@ -282,9 +306,7 @@ class _Conversation:
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             text = "the worker's answer cannot be read; the tool ran"
             raise ToolError(ErrorCode.UPSTREAM_ERROR, text, executed=True, retry=Retry.UNKNOWN.value) from None
-        if result.error is not None:
-            raise result.error
-        return ToolResult(result.content, result.data, details=result.details)
+        return _answer_of(result)
 
     async def _ask(self, context: CallContext, message: Message) -> None:
         """Put the worker's question to the caller's person, and send the answer back."""
@@ -305,6 +327,17 @@ class _Conversation:
                 await self._client.publish(message.reply, wire.to_bytes({"answer": value}))
             except NotConnectedError as problem:
                 raise LinkLostError(str(problem)) from None
+
+
+def _answer_of(result: ToolResult) -> ToolResult:
+    """A worker's result, as the tool's own.
+
+    Raises:
+        ToolError: it is an error.
+    """
+    if result.error is not None:
+        raise result.error
+    return ToolResult(result.content, result.data, details=result.details)
 
 
 async def _report(context: CallContext, message: Message) -> None:

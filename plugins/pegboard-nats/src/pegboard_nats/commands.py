@@ -14,10 +14,12 @@ from pegboard import ConfigError
 from pegboard_nats.settings import NatsSettings, is_word
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from pegboard import Host
     from pegboard.cli import ProgramRun
+    from pegboard_nats.client import Client
+    from pegboard_nats.settings import Role
     from pegboard_nats.stats import Tally
     from pegboard_nats.status import GroupStatus
 
@@ -156,7 +158,8 @@ def status(run: ProgramRun, only: str | None, as_json: bool) -> int:
     settings = settings_of(run)
     if only is not None:
         _check_group(only)
-    server, answers = trio.run(_ask_workers, settings, only)
+    name = "pegboard nats status"
+    server, answers = trio.run(_with_link, settings, name, "watcher", _workers_asked, settings.prefix, only)
     groups = groups_of(answers, settings.groups if only is None else [only])
     if as_json:
         emit_json({"server": server, "groups": [one.to_json() for one in groups]})
@@ -206,11 +209,18 @@ def _went(tally: Tally) -> tuple[str, ...]:
     return str(tally.failed), f"{mean_ms:.1f}", f"{1000 * tally.longest_s:.1f}"
 
 
-async def _ask_workers(settings: NatsSettings, group: str | None) -> tuple[dict[str, str], list[dict[str, Any]]]:
-    """The server, and what its workers answer to `STATS`, in a bounded time.
+async def _workers_asked(client: Client, prefix: str, group: str | None) -> tuple[dict[str, str], list[dict[str, Any]]]:
+    from pegboard_nats.source import find_workers
+
+    answers = await find_workers(client, "STATS", prefix, group, quiet_s=STATUS_QUIET_S)
+    return {"name": client.info.server_name, "version": client.info.version}, answers
+
+
+async def _with_link(settings: NatsSettings, name: str, role: Role, ask: Callable[..., Any], *arguments: Any) -> Any:
+    """What `await ask(client, *arguments)` gives, over a link of that role, in a bounded time.
 
     Raises:
-        ToolError: there is no link.
+        ToolError: there is no link, or no answer.
         PluginError: the server does not let us ask.
     """
     import trio
@@ -218,18 +228,51 @@ async def _ask_workers(settings: NatsSettings, group: str | None) -> tuple[dict[
     from pegboard import ErrorCode, PluginError, ToolError
     from pegboard_nats.checks import CONNECT_S
     from pegboard_nats.client import DeniedError, LinkError, UnheardError, open_client
-    from pegboard_nats.source import find_workers
 
-    problem: LinkError
-    async with open_client(settings.link("pegboard nats status", role="watcher")) as client:
+    problem: Exception
+    async with open_client(settings.link(name, role=role)) as client:
         with trio.move_on_after(CONNECT_S):
             await client.wait_connected()
         try:
-            answers = await find_workers(client, "STATS", settings.prefix, group, quiet_s=STATUS_QUIET_S)
-            return {"name": client.info.server_name, "version": client.info.version}, answers
-        except LinkError as caught:  # raised below: a nursery would make a group of it
+            return await ask(client, *arguments)
+        except (LinkError, trio.TooSlowError) as caught:  # raised below: a nursery would make a group of it
             problem = caught
-    text = f"NATS at {', '.join(settings.addresses)}: {problem}"
+    text = f"NATS at {', '.join(settings.addresses)}: {str(problem) or 'it does not answer'}"
     if isinstance(problem, (DeniedError, UnheardError)):
-        raise PluginError(text, hint="name the key of a watcher or a host as `credentials` under [plugins.nats]")
+        raise PluginError(text, hint=f"name the key of a {role} as `credentials` under [plugins.nats]")
     raise ToolError(ErrorCode.UPSTREAM_ERROR, text)
+
+
+@nats.command("call-state")
+@click.argument("call")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.pass_obj
+def call_state(run: ProgramRun, call: str, as_json: bool) -> int:
+    """What became of a call that was recorded (`claims = true`); its error's `call` names it.
+
+    Exit status 1: nobody began it, or that is longer ago than records are kept.
+    """
+    import trio
+
+    from pegboard.cli import emit_json, emit_line, note
+    from pegboard_nats import claims
+
+    if not claims.is_name(call):
+        raise ConfigError(f"{call[:80]!r} names no call", hint="give what `call` in the details of its error says")
+    settings = settings_of(run)
+    record = trio.run(_with_link, settings, "pegboard nats call-state", "host", _state_asked, settings.prefix, call)
+    if as_json:
+        emit_json({"call": call, **(record or {"state": None})})
+    elif record is not None:
+        emit_line(str(record.get("state")))
+        if (result := claims.result_of(record)) is not None:
+            note(result.text if result.error is None else f"{result.error.code.value}: {result.error.message}")
+    if record is None:
+        note(f"no worker began the call {call}, or that is longer ago than {claims.MAX_AGE_S // 60} minutes")
+    return int(record is None)
+
+
+async def _state_asked(client: Client, prefix: str, call: str) -> dict[str, Any] | None:
+    from pegboard_nats import claims
+
+    return await claims.state_of(client, prefix, call)

@@ -18,6 +18,8 @@ API_S = 5.0
 NO_MESSAGE = 10037
 NO_STREAM = 10059
 STREAM_EXISTS = 10058
+WRONG_SEQUENCE = 10071
+"""The newest message of a subject is another one than was expected."""
 MAX_SUBJECT_MESSAGES = 10077
 """A subject holds as many messages as it may."""
 

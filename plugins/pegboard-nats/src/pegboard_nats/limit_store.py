@@ -44,7 +44,6 @@ log = logging.getLogger("pegboard")
 
 NEEDED = (2, 12)
 """The version of the server: older ones ignore `Nats-TTL` without a word."""
-WRONG_SEQUENCE = 10071
 CLOCK_S = 30.0
 """How often the server's clock is asked."""
 SETTLED_S = 2.0
@@ -200,7 +199,7 @@ class NatsStore:
                     with trio.CancelScope(shield=True, deadline=trio.current_time() + SETTLED_S) as settled:
                         await jetstream.publish(client, subject, json.dumps(new).encode(), headers=headers)
                 except jetstream.JetStreamError as problem:
-                    if problem.number != WRONG_SEQUENCE:
+                    if problem.number != jetstream.WRONG_SEQUENCE:
                         raise
                     await trio.sleep(COLLISION_S * random.random())
                     continue

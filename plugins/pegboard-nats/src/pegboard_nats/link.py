@@ -73,7 +73,7 @@ def calls_of(settings: NatsSettings, group: str) -> RemoteCalls:
     if client is None:
         text = "the host has no link to NATS"
         raise ToolError(ErrorCode.UPSTREAM_ERROR, text, executed=False, retry=Retry.SAME.value)
-    return RemoteCalls(client, Subjects(settings.prefix, group), alive_s=settings.alive_s)
+    return RemoteCalls(client, Subjects(settings.prefix, group), alive_s=settings.alive_s, claims=settings.claims)
 
 
 @asynccontextmanager

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 MAX_WORD = 64
 
+Role = Literal["host", "worker", "watcher", "limits"]
+
 
 def is_word(text: str) -> bool:
     """Whether a group may be called so: it is one word of subjects, and part of names of sources.
@@ -73,6 +75,11 @@ class NatsSettings:
     )
     prefix: str = setting("pb", widens=True, validator=_prefix, help="what all subjects begin with")
     concurrency: int = setting(64, validator=_above_zero, stricter="lower", help="calls that a worker runs at once")
+    claims: bool = setting(
+        False,
+        stricter="true",
+        help="whether each call to a worker is recorded: executed at most once, and what became of it can be asked",
+    )
     alive_s: float = setting(
         1.0, validator=_above_zero, help="how often a caller asks whether the worker of a call is alive, in seconds"
     )
@@ -95,7 +102,7 @@ class NatsSettings:
 
         return tuple(repr(Address(url)) for url in self.servers)
 
-    def link(self, name: str, *, role: Literal["host", "worker", "watcher", "limits"]) -> Servers:
+    def link(self, name: str, *, role: Role) -> Servers:
         """Where to, and as whom.
 
         Args:

@@ -41,6 +41,7 @@ FINGERPRINT = "Pb-Fingerprint"
 CAN_ASK = "Pb-Can-Ask"
 APPROVED = "Pb-Approved"
 COUNTED = "Pb-Counted"
+CLAIM = "Pb-Claim"
 GROUP = "Pb-Group"
 PARTS = "Pb-Parts"
 

@@ -23,13 +23,14 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import trio
 
-from pegboard import ErrorCode, ToolError, ToolResult, __version__
+from pegboard import ErrorCode, Retry, ToolError, ToolResult, __version__
 from pegboard import trace as traces
 from pegboard.schema.jsontext import JsonTextError, loads
 from pegboard.text import clean
-from pegboard_nats import wire
+from pegboard_nats import claims, wire
 from pegboard_nats.client import LinkError, NotConnectedError
 from pegboard_nats.executor import GroupExecutor
+from pegboard_nats.jetstream import JetStreamError
 from pegboard_nats.protocol import LocalProtocolError, TooLargeError
 from pegboard_nats.stats import Stats
 
@@ -100,6 +101,7 @@ class Worker:
         self._hash = ""
         self._subscriptions: dict[str, Subscription] = {}
         self._running: dict[str, _Running] = {}
+        self._claimed: set[str] = set()
         self._ended = trio.Event()
         self._changed = trio.Event()
         self._draining = trio.Event()
@@ -248,7 +250,8 @@ class Worker:
 
     def _asked_alive(self, message: Message) -> None:
         key = message.payload.decode("utf-8", "replace")
-        self._answer(message, b"running" if key in self._running else b"unknown")
+        is_running = key in self._running or key in self._claimed
+        self._answer(message, b"running" if is_running else b"unknown")
 
     def _asked_service(self, message: Message) -> None:
         """`$SRV`: every worker answers, but those of other groups than the one that is asked for."""
@@ -315,11 +318,12 @@ class Worker:
     async def _run(self, name: str, running: _Running) -> None:
         """One call, from its acceptance to its answer."""
         message, began = running.message, time.perf_counter()
+        claim = message.headers.get(wire.CLAIM)
         assert message.reply is not None
         try:
             result: ToolResult | None = None
             with running.scope:
-                result = await self._call(name, running)
+                result = await (self._call(name, running) if claim is None else self._call_once(claim, name, running))
             if result is None and running.is_drained:
                 text = f"{name!r} was under way when its worker had to end; it is not known whether it was done"
                 result = ToolResult.of_error(ToolError(ErrorCode.OUTCOME_UNKNOWN, text))
@@ -334,6 +338,36 @@ class Worker:
         error = None if result is None else result.error
         code = "CANCELLED" if result is None else None if error is None else error.code.value
         self._stats.count(name, code, took_s, time.monotonic())
+
+    async def _call_once(self, claim: str, name: str, running: _Running) -> ToolResult:
+        """Run the tool once its call is recorded for us, and note how it ended before that is answered."""
+        if not claims.is_name(claim):
+            text = "the name of the call is none: expected 8 to 64 letters, digits, '-' and '_'"
+            return ToolResult.of_error(ToolError(ErrorCode.INVALID_INPUT, text, executed=False))
+        records = claims.Claims(self._client, self._subjects.prefix)
+        message = running.message
+        digest = claims.digest_of(name, message.headers.get(wire.USER, ""), message.payload)
+        told = {"tool": name, "group": self._subjects.group, "instance": self.instance, "digest": digest}
+        try:
+            sequence = await records.take(claim, told)
+        except claims.ClaimedError as problem:
+            return claims.answer_of(claim, problem.record, digest)
+        except (LinkError, JetStreamError, trio.TooSlowError) as problem:
+            text = f"the call was not begun, since it could not be recorded: {str(problem) or 'no answer'}"
+            refusal = ToolError(ErrorCode.UPSTREAM_ERROR, text, executed=False, retry=Retry.SAME.value)
+            return ToolResult.of_error(refusal)
+        result: ToolResult | None = None
+        self._claimed.add(claim)
+        try:
+            result = await self._call(name, running)
+        finally:
+            with trio.move_on_after(LAST_S, shield=True):
+                try:
+                    await records.end(claim, sequence, told, result)
+                except (LinkError, JetStreamError, LocalProtocolError, trio.TooSlowError) as problem:
+                    log.warning("how the call %s ended could not be noted: %s", claim, problem)
+            self._claimed.discard(claim)
+        return result
 
     async def _call(self, name: str, running: _Running) -> ToolResult:
         """Run the tool as whoever calls; who that is, and how long it may take, is in the headers."""
