@@ -20,10 +20,12 @@ import attrs
 from pegboard._values import Shown, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from pegboard.results import ToolResult
     from pegboard.session import Session
+
+    Complete = Callable[[Session, str, str, Mapping[str, str]], Awaitable[Sequence[str]]]
 
 __all__ = ["Direction", "SourceDetails", "SourceMessage", "SourceOffer"]
 
@@ -75,6 +77,8 @@ class SourceOffer(Shown):
         title, description: what a person reads.
         mime_type: of what is in it, where that is known.
         input_schema: what `arguments` may be, as JSON Schema of an object; None: it takes none.
+        complete: `await complete(session, argument, value, others)` proposes values of an argument that begins so, the
+            `others` as they are filled in; it raises `ToolError`. None: nothing is proposed.
 
     .. versionadded:: 0.1
     """
@@ -82,6 +86,7 @@ class SourceOffer(Shown):
     kind: str
     name: str
     open: Callable[[Session, Mapping[str, Any]], Awaitable[ToolResult]] = attrs.field(repr=False)
+    complete: Complete | None = attrs.field(default=None, repr=False)
     title: str | None = None
     description: str = ""
     mime_type: str | None = None
@@ -89,7 +94,8 @@ class SourceOffer(Shown):
 
     def to_json(self) -> dict[str, Any]:
         """What is shown of it."""
-        return attrs.asdict(self, filter=lambda field, _: field.name != "open")
+        shown = attrs.asdict(self, filter=lambda field, _: field.name not in ("open", "complete"))
+        return shown | {"completes": self.complete is not None}
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)

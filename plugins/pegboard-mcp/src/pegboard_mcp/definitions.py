@@ -33,6 +33,9 @@ from pegboard_mcp.defaults import (
 )
 
 Transport = Literal["stdio", "http", "sse", "websocket"]
+Era = Literal["auto", "modern", "legacy"]
+"""Which era of the protocol is spoken with a server, in the words of the SDK's `Client(mode=...)`: `modern` is that
+without a handshake, from 2026-07-28 on; `legacy` is that with one; `auto` asks the server."""
 
 MASKED = "***"
 
@@ -114,6 +117,9 @@ class _Server:
         None, "how much it may have your model write; more is refused", "10000", COUNT)
     may_sample: bool = key(True, "it may ask your model, with your consent")
     may_elicit: bool = key(True, "it may ask you to fill in a form, or to open a page")
+    protocol: Literal["auto", "modern", "legacy"] = key(
+        "auto", "which era of the protocol is spoken: as it answers, without a handshake, or by one", '"legacy"',
+        "auto, modern or legacy")
     config: Mapping[str, Any] | None = key(None, "reaches it in the initialization", "{ depth = 3 }", "a table")
     roots: tuple[str, ...] = key((), "folders that it is told to work in", '["."]', TEXTS)
     description: str = key("", "what it is for, for people", '"what it is for"')

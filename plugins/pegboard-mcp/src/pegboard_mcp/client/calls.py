@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pegboard import CallContext, ErrorCode, Retry, ToolError, ToolResult
 from pegboard.text import clean
 from pegboard_mcp.client._errors import LinkError, Lost, RpcError
+from pegboard_mcp.client._plain import masked
 from pegboard_mcp.client.budgets import MINUTE_S, Budget
 from pegboard_mcp.client.lifecycle import NO_RETRY
 from pegboard_mcp.spans import told_of
@@ -35,6 +36,7 @@ HEADER_MISMATCH = -32020
 LAST_WORDS_S = 0.05
 """How long before its deadline a call is given up here, where it is known who did not answer."""
 MAX_COMPLETIONS = 100
+MAX_METHOD = 200
 
 
 class Calls:
@@ -110,6 +112,32 @@ class Calls:
 
         return values
 
+    async def send_written(
+        self, session: Session, message: Mapping[str, Any], *, completes: bool
+    ) -> dict[str, Any] | None:
+        """One message that a person wrote, past everything that stands before a call: `McpSource.send_written`."""
+        import trio
+
+        method, params = message.get("method"), message.get("params")
+        if not isinstance(method, str) or not 0 < len(method) <= MAX_METHOD:
+            raise ToolError(ErrorCode.INVALID_INPUT, f"method: expected a text of 1 to {MAX_METHOD} characters")
+        if params is not None and not isinstance(params, dict):
+            raise ToolError(ErrorCode.INVALID_INPUT, "params: expected an object, which is what MCP has there")
+        connection = self._lifecycle.connection or await self.connected()
+        if "id" not in message:
+            await connection.notify(method, params)
+            return None
+        with trio.move_on_after(self.definition.request_s), self._elicitation.calling(session):
+            try:
+                answer = {"result": await connection.send_written(method, params, completes=completes)}
+            except RpcError as problem:
+                data = {} if problem.data is None else {"data": problem.data}
+                answer = {"error": {"code": problem.code, "message": problem.message, **data}}
+            except Lost as problem:
+                raise self._lost_error(problem, method, repeatable=False) from None
+            return answer if self._mask is None else masked(answer, self._mask)
+        raise self._unanswered(method)
+
     # -- requests
 
     async def _call(self, context: CallContext, wire: str, arguments: dict[str, Any], repeatable: bool) -> ToolResult:
@@ -143,7 +171,10 @@ class Calls:
         params = session.masked(params, target=self.name)
         with trio.move_on_after(self.definition.request_s):
             return await self._request(method, params, what, asker=asker)
-        raise ToolError(
+        raise self._unanswered(method)
+
+    def _unanswered(self, method: str) -> ToolError:
+        return ToolError(
             ErrorCode.TIMEOUT,
             f"the MCP server {self.name!r} did not answer {method} within {self.definition.request_s:g} s",
             server=self.name,

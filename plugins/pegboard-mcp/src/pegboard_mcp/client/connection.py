@@ -165,6 +165,20 @@ class Connection:
         """One request, whatever its result says of itself; raises as `request`."""
         return await self._send(method, params, None)
 
+    async def send_written(self, method: str, params: Mapping[str, Any] | None, *, completes: bool) -> dict[str, Any]:
+        """One request as a person wrote it; raises as `request`.
+
+        Args:
+            method: any.
+            params: any.
+            completes: whether `_meta` gets what every request of the era says there; what is written stands.
+        """
+        if completes and self._envelope is not None:
+            params = dict(params or {})
+            written = params.get("_meta")
+            params["_meta"] = {**self._envelope, **(written if isinstance(written, dict) else {})}
+        return await self._send(method, params, None, is_written=True)
+
     def start_soon(self, work: Callable[[], Awaitable[Any]]) -> None:
         """Have something said to the server that nobody waits for."""
         if self.is_open and self._untold < MAX_UNTAKEN:  # one that reads nothing is not told on and on
@@ -197,16 +211,21 @@ class Connection:
             await self._write.send(SessionMessage(types.JSONRPCNotification(**message), metadata))
 
     async def _send(
-        self, method: str, params: Mapping[str, Any] | None, on_progress: OnProgress | None, *, streams: bool = False
+        self,
+        method: str,
+        params: Mapping[str, Any] | None,
+        on_progress: OnProgress | None,
+        *,
+        streams: bool = False,
+        is_written: bool = False,
     ) -> dict[str, Any]:
         if not self.is_open:
             raise Lost(written=False, why=self.why())
         number = next(self._ids)
         waiting = Waiting(progress=on_progress is not None, streams=streams)
+        stamped = dict(params or {}) if is_written else self._stamped(params, number if on_progress else None)
         message = SessionMessage(
-            types.JSONRPCRequest(
-                jsonrpc="2.0", id=number, method=method, params=self._stamped(params, number if on_progress else None)
-            ),
+            types.JSONRPCRequest(jsonrpc="2.0", id=number, method=method, params=stamped),
             self._metadata(method, params, number) if self._has_headers else None,
         )
         self._waiting[number] = waiting

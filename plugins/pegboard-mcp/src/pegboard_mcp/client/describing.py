@@ -61,7 +61,7 @@ def describe(
         last_words=None if trouble is None else trouble.explanation,
         left_out={} if listing is None else {clean(name)[0]: why for name, why in listing.left_out.items()},
         log=log,
-        offers=_offers(catalogue),
+        offers=_offers(catalogue, completes=agreed is not None and "completions" in agreed.capabilities),
         **told,
     )
 
@@ -78,19 +78,19 @@ def _words(catalogue: Catalogue, text: str | None) -> str | None:
     return None if text is None else clean(catalogue.definition.mask(text))[0][:MAX_INSTRUCTIONS]
 
 
-def _offers(catalogue: Catalogue) -> tuple[SourceOffer, ...]:
+def _offers(catalogue: Catalogue, *, completes: bool) -> tuple[SourceOffer, ...]:
     listing = catalogue.listing
     if listing is None:
         return ()
     from pegboard_mcp.prompts_and_resources import Resource
 
-    offers = [_prompt_offer(one) for one in catalogue.prompts(listing)]
+    offers = [_prompt_offer(one, completes=completes) for one in catalogue.prompts(listing)]
     for one in catalogue.resources(listing)[: MAX_OFFERS - len(offers)]:
-        offers.append(_resource_offer(one) if isinstance(one, Resource) else _template_offer(one))
+        offers.append(_resource_offer(one) if isinstance(one, Resource) else _template_offer(one, completes=completes))
     return tuple(offers[:MAX_OFFERS])
 
 
-def _prompt_offer(prompt: Prompt) -> SourceOffer:
+def _prompt_offer(prompt: Prompt, *, completes: bool) -> SourceOffer:
     async def get(session: Session, arguments: Mapping[str, Any]) -> ToolResult:
         messages = await prompt.get(session, {name: _text(value) for name, value in arguments.items()})
         if isinstance(messages, str):
@@ -108,6 +108,7 @@ def _prompt_offer(prompt: Prompt) -> SourceOffer:
         open=get,
         title=prompt.title,
         description=prompt.description,
+        complete=prompt.complete if completes else None,
         input_schema=_object(properties, [one.name for one in prompt.arguments if one.required]),
     )
 
@@ -119,7 +120,7 @@ def _resource_offer(resource: Resource) -> SourceOffer:
     return SourceOffer(kind="resource", name=resource.uri, open=read, **_labels(resource))
 
 
-def _template_offer(template: ResourceTemplate) -> SourceOffer:
+def _template_offer(template: ResourceTemplate, *, completes: bool) -> SourceOffer:
     form = template.uri_template
 
     async def read(session: Session, arguments: Mapping[str, Any]) -> ToolResult:
@@ -134,7 +135,10 @@ def _template_offer(template: ResourceTemplate) -> SourceOffer:
 
     names = list(dict.fromkeys(name for inside in _EXPRESSION.findall(form) for name in _VARIABLE.findall(inside)))
     schema = _object({name: {"type": "string"} for name in names}, names)
-    return SourceOffer(kind="template", name=form, open=read, input_schema=schema, **_labels(template))
+    complete = template.complete if completes else None
+    return SourceOffer(
+        kind="template", name=form, open=read, complete=complete, input_schema=schema, **_labels(template)
+    )
 
 
 def _labels(one: Resource | ResourceTemplate) -> dict[str, Any]:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from pegboard_mcp.client.journal import Journal
     from pegboard_mcp.client.lists import Lists
     from pegboard_mcp.client.negotiation import Agreement
-    from pegboard_mcp.definitions import ServerDefinition
+    from pegboard_mcp.definitions import Era, ServerDefinition
 
 log = logging.getLogger("pegboard.mcp")
 
@@ -102,6 +102,17 @@ class Lifecycle:
         self._failed_at = -math.inf
         self._wanted: Any = None
         self._is_over = self._was_ready = False
+
+    @property
+    def era(self) -> Era:
+        """Which era of the protocol is spoken."""
+        return self._definition.protocol
+
+    def speak(self, era: Era) -> None:
+        """Speak that era of the protocol from the next start on."""
+        import attrs
+
+        self._definition = attrs.evolve(self._definition, protocol=era)
 
     async def ready(self) -> Connection | LinkError | None:
         """The open connection, started where there is none, or why there is none; None: the caller has no more time.

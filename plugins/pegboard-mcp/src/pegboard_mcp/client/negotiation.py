@@ -30,6 +30,7 @@ CLOSED = "Connection closed"
 """What the SDK says in a server's place when the link ends."""
 STATUS = "Server returned an error response"
 """What the SDK says in a server's place that answers with a status and no error of JSON-RPC."""
+OTHER_ERA = 'Let it speak the other era: protocol = "legacy", or leave `protocol` out.'
 CONFIG_KEY = "pegboard-mcp"
 """Under which name of `capabilities.experimental` the configured `config` of a server stands."""
 
@@ -139,7 +140,10 @@ class Negotiation:
         )
 
     async def _settle(self) -> None:
-        session = self._session
+        session, era = self._session, self._definition.protocol
+        if era == "legacy":
+            await session.initialize()
+            return
         version = LATEST_MODERN_VERSION
         probe_s = min(DISCOVER_TIMEOUT_SECONDS, self._definition.connect_s / 3)
         for attempt in range(2):
@@ -163,6 +167,8 @@ class Negotiation:
             if raw is not None and _is_modern(raw):
                 session.adopt(types.DiscoverResult.model_validate(raw))
                 return
+            if era == "modern":
+                raise LinkError("refused", "it does not speak the protocol without a handshake", OTHER_ERA)
             try:
                 await session.initialize()
             except MCPError as problem:  # a slow start: the probe was given up, and yet it settled the era

@@ -10,7 +10,7 @@ Nothing of the `mcp` SDK is imported before the first server is started.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pegboard import PluginError
 from pegboard_mcp.client.calls import Calls
@@ -21,14 +21,14 @@ from pegboard_mcp.client.lifecycle import Lifecycle, wrong_sdk
 from pegboard_mcp.client.lists import Lists
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
-    from pegboard import HeldBackError, Host, SourceSlot, SourceStatus, Tool
+    from pegboard import HeldBackError, Host, Session, SourceSlot, SourceStatus, Tool
     from pegboard.sources import SourceDetails, SourceMessage
     from pegboard_mcp.client._errors import LinkError
     from pegboard_mcp.client.connection import Connection
     from pegboard_mcp.client.discovery import Listing
-    from pegboard_mcp.definitions import ServerDefinition
+    from pegboard_mcp.definitions import Era, ServerDefinition
     from pegboard_mcp.lock.pins import Pin
     from pegboard_mcp.settings import McpSettings
 
@@ -147,6 +147,34 @@ class McpSource:
     def listen(self, hear: Callable[[SourceMessage], None]) -> Callable[[], None]:
         """Have `hear` told of every message to and from the server, and of its lines, from its next start on."""
         return self._journal.listen(hear)
+
+    @property
+    def era(self) -> Era:
+        """Which era of the protocol is spoken: `protocol` of the configuration, until somebody chose another."""
+        return self._lifecycle.era
+
+    def speak(self, era: Era) -> None:
+        """Speak that era from the next start on."""
+        self._lifecycle.speak(era)
+
+    async def send_written(
+        self, session: Session, message: Mapping[str, Any], *, completes: bool = True
+    ) -> dict[str, Any] | None:
+        """Send one message that a person wrote, and wait for its answer. No guard, no lock and no audit stands before
+        it: whoever offers this offers it of a server that is alone on its board.
+
+        Args:
+            session: whose person is asked what the server asks meanwhile.
+            message: `{"method", "params"}`; with an `id` a request, which is given an id of the connection's own.
+            completes: whether a request gets what every request of the era says in `_meta`; what is written stands.
+
+        Returns:
+            `{"result"}` or `{"error"}` as the server answered, without its secrets; None of a notification.
+
+        Raises:
+            ToolError: it is no message, the server cannot be started, was lost, or did not answer in time.
+        """
+        return await self._calls.send_written(session, message, completes=completes)
 
     async def wake(self) -> None:
         """Start the server where it does not run, and wait until it offers its tools.
