@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import shlex
@@ -116,6 +117,58 @@ def test_a_server_is_listed_judged_called_by_hand_and_heard_from_its_first_messa
         looking.context.close()
     assert not list(tmp_path.rglob("*.json"))  # what it listed is kept nowhere
     assert not list(tmp_path.rglob("*.lock"))
+
+
+def test_a_message_is_written_by_hand_and_sent_again_with_changes(let_in: Any, tmp_path: Path) -> None:
+    with program(tmp_path, "inspect", "--server", command(tmp_path, "modern", "both", "hostile")) as address:
+        looking = look_at(let_in, address)
+        page = looking.page
+        page.locator(".heading .mark").get_by_text("ready").wait_for()
+        tab(page, "Messages")
+        writer = page.locator(".writer")
+        writer.locator("summary").first.click()
+        writer.get_by_label("Begin with").select_option("tools/call")
+        words = writer.get_by_label("Message as JSON")
+        assert json.loads(words.input_value())["params"]["name"]
+        words.fill('{"id": 1, "method": "test/echo", "params": {"a": "<b>bold</b>"}}')
+        writer.get_by_role("button", name="Send").click()
+        writer.get_by_text("answered").wait_for()
+        writer.get_by_text('"<b>bold</b>"').wait_for()
+        writer.get_by_text("io.modelcontextprotocol/protocolVersion").wait_for()
+        words.fill("{nothing")
+        words.press("Tab")
+        writer.get_by_role("button", name="Send").click()
+        writer.get_by_role("alert").get_by_text("not JSON").wait_for()
+        assert words.get_attribute("aria-invalid") == "true"
+        writer.get_by_label("Begin with").select_option("notifications/roots/list_changed")
+        writer.get_by_role("button", name="Send").click()
+        writer.get_by_text("a notification has no answer").wait_for()
+        sent = page.locator(".message", has_text="test/echo").last
+        sent.locator("summary").first.click()
+        sent.get_by_role("button", name="Edit and send").click()
+        assert json.loads(words.input_value())["params"]["a"] == "<b>bold</b>"
+        words.fill('{"id": 1, "method": "no/such"}')
+        writer.get_by_role("button", name="Send").click()
+        writer.get_by_text("error -32601").wait_for()
+
+        page.get_by_label("Protocol", exact=True).select_option("legacy")
+        page.get_by_role("dialog").get_by_role("button", name="Restart").click()
+        page.get_by_role("dialog").wait_for(state="detached")
+        page.get_by_text("agreed on by a handshake").or_(page.locator(".writer")).first.wait_for()
+        tab(page, "About")
+        page.get_by_text("agreed on by a handshake").wait_for()
+
+        tab(page, "Prompts and resources")
+        page.locator(".offers summary", has_text="greet").click()
+        looking.field("who").press_sequentially("ad")
+        proposed = page.get_by_role("group", name="Proposed for who")
+        proposed.get_by_role("button", name="Adele").click()
+        assert looking.field("who").input_value() == "Adele"
+        page.get_by_role("button", name="Open", exact=True).click()
+        page.get_by_text("Hello Adele").wait_for()
+        assert "owned" not in page.title()
+        assert [one for one in looking.problems if "status of" not in one] == []
+        looking.context.close()
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,8 @@ import json
 import logging
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from functools import partial
 from typing import Any
 
 import httpx2
@@ -16,7 +15,7 @@ import pytest
 import trio
 
 from pegboard import CallContext, ErrorCode, ToolError, hookimpl, tool
-from pegboard_inspect import Page, PageStream, plugin, serve_inspector
+from pegboard_inspect import Page, PageStream, plugin
 from pegboard_inspect.access import GUESSES_S, MAX_GUESSES
 from pegboard_inspect.recording import Recording
 from pegboard_inspect.web import as_json
@@ -44,61 +43,22 @@ async def talk(context: CallContext) -> dict[str, Any]:
     return {"answer": await context.elicit("Who?", schema=schema)}
 
 
-class Visit:
-    """A browser that was let in, as far as its requests go."""
+@pytest.fixture
+def inspected(host_with: Any, visiting: Any) -> Callable[..., Any]:
+    """`async with inspected(plugin, ..., **config) as it:` an inspector, and a way to let browsers in."""
 
-    def __init__(self, client: httpx2.AsyncClient, url: str, base: str, cookie: str) -> None:
-        self.client = client
-        self.url = url
-        self.base = base
-        self.headers = {"cookie": cookie, "origin": url, "sec-fetch-site": "same-origin"}
+    @asynccontextmanager
+    async def inspect(*plugins: Any, **config: Any) -> AsyncIterator[Any]:
+        host = await host_with(plugin, *plugins, config=config)
+        host.add(add, launch, talk)
+        async with visiting(host) as it:
+            yield it
 
-    async def get(self, what: str, **headers: str) -> httpx2.Response:
-        return await self.client.get(f"{self.base}api/{what}", headers={**self.headers, **headers})
-
-    async def post(self, what: str, value: Any, **headers: str) -> httpx2.Response:
-        return await self.client.post(f"{self.base}api/{what}", json=value, headers={**self.headers, **headers})
-
-    async def call(self, name: str, arguments: Any, answer: Any = None) -> list[dict[str, Any]]:
-        """All that a call says; what it asks is answered."""
-        return await self.stream("call", {"name": name, "arguments": arguments}, answer)
-
-    async def stream(self, what: str, body: Any, answer: Any = None) -> list[dict[str, Any]]:
-        said = []
-        address = f"{self.base}api/{what}"
-        async with self.client.stream("POST", address, json=body, headers=self.headers) as answered:
-            async for line in answered.aiter_lines():
-                said.append(json.loads(line))
-                if said[-1]["kind"] == "question":
-                    given = {"id": said[0]["id"], "key": said[-1]["key"], "answer": answer}
-                    assert (await self.post("answer", given)).status_code == 200
-        return said
+    return inspect
 
 
-@asynccontextmanager
-async def inspected(host_with: Any, *plugins: Any, **config: Any) -> AsyncIterator[Any]:
-    """An inspector, and a way to let browsers in."""
-    host = await host_with(plugin, *plugins, config=config)
-    host.add(add, launch, talk)
-    told: list[str] = []
-    async with trio.open_nursery() as nursery:
-        url = await nursery.start(partial(serve_inspector, host, tell=told.append, user_id="ada"))
-        async with httpx2.AsyncClient(base_url=url, timeout=20, trust_env=False) as client:
-
-            async def enter() -> Visit:
-                token = told[-1].partition("#token=")[2]
-                answer = await client.post("/enter", json={"token": token}, headers={"origin": url})
-                assert answer.status_code == 200
-                cookie = answer.headers["set-cookie"].partition(";")[0]
-                client.cookies.clear()
-                return Visit(client, url, answer.json()["base"], cookie)
-
-            yield type("Inspected", (), {"host": host, "url": url, "client": client, "told": told, "enter": enter})
-        nursery.cancel_scope.cancel()
-
-
-async def test_an_address_lets_in_once_and_the_next_one_is_told(host_with: Any) -> None:
-    async with inspected(host_with) as it:
+async def test_an_address_lets_in_once_and_the_next_one_is_told(inspected: Any) -> None:
+    async with inspected() as it:
         one, other = await it.enter(), await it.enter()
         assert len(it.told) == 3
         assert one.base != other.base
@@ -109,10 +69,31 @@ async def test_an_address_lets_in_once_and_the_next_one_is_told(host_with: Any) 
         assert [page["path"] for page in about["pages"]] == ["sources", "health"]
 
 
+async def test_the_pages_are_told_what_there_is(inspected: Any) -> None:
+    async with inspected(plugins={}) as it:
+        visit = await it.enter()
+        rows = {row["name"]: row for row in (await visit.get("tools")).json()}
+        assert rows["launch"]["destructive"]
+        assert rows["add"]["state"] == "ready"
+        assert (await visit.get("tools")).content == (await visit.get("tools")).content
+        costs = (await visit.get("costs?dialect=text")).json()
+        assert costs.keys() == {"add", "launch", "talk"}
+        whole = (await visit.get("tool?name=launch")).json()
+        assert [one["name"] for one in whole["guards"]] == ["read_only", "confirmation"]
+        assert {"json", "text"} <= {one["dialect"] for one in whole["dialects"]}
+        assert (await visit.get("tool?name=nothing")).status_code == 404
+        assert (await visit.get("costs?dialect=nothing")).status_code == 400
+        health = (await visit.get("pages/health")).json()
+        assert {"inspect"} <= {one["name"] for one in health["plugins"]}
+        assert health["settings"]
+        assert isinstance((await visit.post("pages/health/doctor", {"value": None})).json(), list)
+        assert (await visit.post("pages/health/nothing", {"value": None})).status_code == 404
+
+
 async def test_too_many_wrong_tokens_are_told_and_browsers_that_are_in_go_on(
-    host_with: Any, caplog: pytest.LogCaptureFixture
+    inspected: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with inspected(host_with, plugins={"inspect": {"tokens": {"let-grace-in": "grace"}}}) as it:
+    async with inspected(plugins={"inspect": {"tokens": {"let-grace-in": "grace"}}}) as it:
         visit = await it.enter()
 
         async def guess(token: str) -> httpx2.Response:
@@ -129,15 +110,15 @@ async def test_too_many_wrong_tokens_are_told_and_browsers_that_are_in_go_on(
     assert [one.levelname for one in caplog.records if "wrong tokens" in one.getMessage()] == ["WARNING"]
 
 
-async def test_a_call_says_what_the_tool_says_and_asks_what_it_asks(host_with: Any) -> None:
-    async with inspected(host_with) as it:
+async def test_a_call_says_what_the_tool_says_and_asks_what_it_asks(inspected: Any) -> None:
+    async with inspected() as it:
         visit = await it.enter()
         said = await visit.call("talk", {}, answer={"name": "Ada"})
         assert [one["kind"] for one in said] == ["begun", "log", "progress", "question", "answered", "result"]
         assert said[-1]["result"]["data"] == {"answer": {"name": "Ada"}}
 
 
-async def test_calls_at_once_are_each_told_what_their_own_tool_logs_and_once(host_with: Any) -> None:
+async def test_calls_at_once_are_each_told_what_their_own_tool_logs_and_once(inspected: Any) -> None:
     both, here = trio.Event(), 0
 
     @tool
@@ -156,7 +137,7 @@ async def test_calls_at_once_are_each_told_what_their_own_tool_logs_and_once(hos
         said[who] = [one["text"] for one in await visit.call("log_together", {"who": who}) if one["kind"] == "log"]
 
     level = logging.getLogger(LOGGER).level
-    async with inspected(host_with) as it:
+    async with inspected() as it:
         it.host.add(log_together)
         visit = await it.enter()
         with trio.fail_after(30):
@@ -170,8 +151,8 @@ async def test_calls_at_once_are_each_told_what_their_own_tool_logs_and_once(hos
 @pytest.mark.parametrize(
     ("answer", "ok"), [(True, True), ("session", True), (False, False), (None, False), ("yes", False), ({}, False)]
 )
-async def test_a_confirmation_is_a_plain_yes(host_with: Any, answer: Any, ok: bool) -> None:
-    async with inspected(host_with) as it:
+async def test_a_confirmation_is_a_plain_yes(inspected: Any, answer: Any, ok: bool) -> None:
+    async with inspected() as it:
         visit = await it.enter()
         said = await visit.call("launch", {"target": "the moon"}, answer=answer)
         assert said[-1]["result"]["ok"] is ok
@@ -179,8 +160,8 @@ async def test_a_confirmation_is_a_plain_yes(host_with: Any, answer: Any, ok: bo
         assert again[-1]["result"]["ok"] is (answer == "session")
 
 
-async def test_a_dry_run_spends_nothing(host_with: Any) -> None:
-    async with inspected(host_with) as it:
+async def test_a_dry_run_spends_nothing(inspected: Any) -> None:
+    async with inspected() as it:
         visit = await it.enter()
         found = (await visit.post("check", {"name": "launch", "arguments": {"target": "x"}})).json()
         assert found["ok"]
@@ -230,8 +211,8 @@ async def send_mail(to: str) -> str:
     return "sent"
 
 
-async def test_whose_words_a_call_would_use_is_said_before_and_after_it(host_with: Any) -> None:
-    async with inspected(host_with, Sources(Counted(read_web))) as it:
+async def test_whose_words_a_call_would_use_is_said_before_and_after_it(inspected: Any) -> None:
+    async with inspected(Sources(Counted(read_web))) as it:
         it.host.add(send_mail)
         await it.host.wait_for_sources()
         visit = await it.enter()
@@ -273,7 +254,7 @@ async def test_a_secret_of_the_tool_is_in_no_question_that_is_told(
     assert [one["asked"] for one in row["guards"] if one["asked"]] == [["Send it with ***?"]]
 
 
-async def test_a_browser_that_leaves_cancels_its_call(host_with: Any) -> None:
+async def test_a_browser_that_leaves_cancels_its_call(inspected: Any) -> None:
     begun, ended = trio.Event(), trio.Event()
 
     @tool
@@ -285,7 +266,7 @@ async def test_a_browser_that_leaves_cancels_its_call(host_with: Any) -> None:
         finally:
             ended.set()
 
-    async with inspected(host_with) as it:
+    async with inspected() as it:
         it.host.add(wait_here)
         visit = await it.enter()
         async with trio.open_nursery() as nursery:
@@ -312,7 +293,7 @@ class Stream:
 
 
 @asynccontextmanager
-async def looking_on(visit: Visit) -> AsyncIterator[Stream]:
+async def looking_on(visit: Any) -> AsyncIterator[Stream]:
     """A page that looks at calls, until it is left."""
     host, _, port = visit.url.removeprefix("http://").partition(":")
     async with await trio.open_tcp_stream(host, int(port)) as stream:
@@ -322,9 +303,9 @@ async def looking_on(visit: Visit) -> AsyncIterator[Stream]:
         yield Stream(stream)
 
 
-async def test_nobody_observes_before_somebody_looks_and_after(host_with: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_nobody_observes_before_somebody_looks_and_after(inspected: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """So that calls cost what they always cost: with no observer a call takes the way that has none."""
-    async with inspected(host_with) as it:
+    async with inspected() as it:
         visit = await it.enter()
         add_observer, stopped = it.host.add_observer, trio.Event()
 
@@ -345,12 +326,12 @@ async def test_nobody_observes_before_somebody_looks_and_after(host_with: Any, m
         assert it.host.runtime.observers == it.host.runtime.begins == ()
 
 
-async def test_the_first_call_after_a_while_is_told_at_once(host_with: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_first_call_after_a_while_is_told_at_once(inspected: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from pegboard_inspect import app
 
     monkeypatch.setattr(app, "BATCH_S", 3_600)
     monkeypatch.setitem(sys.modules, "pegboard_audit", None)  # which would have something to tell before
-    async with inspected(host_with) as it, looking_on(await it.enter()) as stream:
+    async with inspected() as it, looking_on(await it.enter()) as stream:
         await stream.batch()
         await it.host.session("grace").call("add", {"a": 1, "b": 2})
         with trio.fail_after(60):
@@ -391,11 +372,11 @@ async def followed(stream: Stream) -> Any:
     return batch
 
 
-async def test_calls_of_other_processes_are_there_and_no_call_twice(host_with: Any, audit: Any, tmp_path: Any) -> None:
+async def test_calls_of_other_processes_are_there_and_no_call_twice(inspected: Any, audit: Any, tmp_path: Any) -> None:
     from pegboard_audit import AuditReader
 
     file = tmp_path / "calls.sqlite3"
-    async with inspected(host_with, audit, plugins={"audit_db": {"file": str(file)}}) as it:
+    async with inspected(audit, plugins={"audit_db": {"file": str(file)}}) as it:
         visit = await it.enter()
         await it.host.session("early").call("add", {"a": 0, "b": 0})
         async with looking_on(visit) as stream:
@@ -428,12 +409,12 @@ async def test_calls_of_other_processes_are_there_and_no_call_twice(host_with: A
 
 
 async def test_nobody_reads_the_audit_before_somebody_looks_and_after(
-    host_with: Any, audit: Any, monkeypatch: pytest.MonkeyPatch
+    inspected: Any, audit: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from pegboard_audit import AuditReader
     from pegboard_inspect import elsewhere
 
-    async with inspected(host_with) as it:
+    async with inspected() as it:
         visit = await it.enter()
         asked, ended = [], trio.Event()
         last_seq, listen = AuditReader.last_seq, elsewhere.listen
@@ -461,9 +442,9 @@ async def test_nobody_reads_the_audit_before_somebody_looks_and_after(
         assert len(asked) == count
 
 
-async def test_without_the_audit_nothing_changes(host_with: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_the_audit_nothing_changes(inspected: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pegboard_audit", None)
-    async with inspected(host_with) as it:
+    async with inspected() as it:
         visit = await it.enter()
         async with looking_on(visit) as stream:
             await stream.batch()
@@ -475,7 +456,7 @@ async def test_without_the_audit_nothing_changes(host_with: Any, monkeypatch: py
 
 
 async def test_a_file_that_cannot_be_read_is_told_and_read_as_soon_as_it_can(
-    host_with: Any, audit: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+    inspected: Any, audit: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from pegboard_inspect import elsewhere
 
@@ -483,7 +464,7 @@ async def test_a_file_that_cannot_be_read_is_told_and_read_as_soon_as_it_can(
     file = tmp_path / "calls.sqlite3"
     file.write_bytes(b"somebody else's file" * 100)
     settings = {"audit_db": {"file": str(file), "enabled": False}}
-    async with inspected(host_with, audit, plugins=settings) as it:
+    async with inspected(audit, plugins=settings) as it:
         visit = await it.enter()
         async with looking_on(visit) as stream:
             assert "is not a database" in (await followed(stream))["audit"]["problem"]
@@ -495,8 +476,8 @@ async def test_a_file_that_cannot_be_read_is_told_and_read_as_soon_as_it_can(
                 pass
 
 
-async def test_what_is_refused_is_shown_with_the_reason(host_with: Any) -> None:
-    async with inspected(host_with, read_only=True) as it:
+async def test_what_is_refused_is_shown_with_the_reason(inspected: Any) -> None:
+    async with inspected(read_only=True) as it:
         visit = await it.enter()
         rows = {row["name"]: row for row in (await visit.get("tools")).json()}
         assert (rows["launch"]["state"], rows["launch"]["why"]) == ("refused", "read-only mode refuses it")
@@ -511,7 +492,7 @@ async def test_what_is_refused_is_shown_with_the_reason(host_with: Any) -> None:
         assert costs["add"] > 0
 
 
-async def test_a_plugin_adds_a_page_and_one_that_fails_loses_only_its_own(host_with: Any) -> None:
+async def test_a_plugin_adds_a_page_and_one_that_fails_loses_only_its_own(inspected: Any) -> None:
     async def data(host: Any) -> Any:
         return {"coins": 3}
 
@@ -533,7 +514,7 @@ async def test_a_plugin_adds_a_page_and_one_that_fails_loses_only_its_own(host_w
         def provide_pages(self) -> list[Any]:
             return [3]
 
-    async with inspected(host_with, Coins(), Rubbish(), strict=False) as it:
+    async with inspected(Coins(), Rubbish(), strict=False) as it:
         visit = await it.enter()
         paths = [page["path"] for page in (await visit.get("about")).json()["pages"]]
         assert paths == ["coins", "sources", "health"]
@@ -590,8 +571,8 @@ class Streaming:
         return [Page(title="Flow", path="flow", module="", data=data, streams=self.streams, style=".x{color:red}")]
 
 
-async def test_a_page_has_streams_that_lose_nothing_and_a_style(host_with: Any) -> None:
-    async with inspected(host_with, Streaming()) as it:
+async def test_a_page_has_streams_that_lose_nothing_and_a_style(inspected: Any) -> None:
+    async with inspected(Streaming()) as it:
         visit = await it.enter()
         said = await visit.stream("pages/flow/count", {"value": 5_000})
         assert [one["value"] for one in said if one["kind"] == "said"] == [*range(5_000)]
@@ -602,8 +583,8 @@ async def test_a_page_has_streams_that_lose_nothing_and_a_style(host_with: Any) 
         assert {page["path"]: page["has_style"] for page in pages} == {"flow": True, "sources": True, "health": False}
 
 
-async def test_what_a_stream_calls_asks_its_own_browser_and_tells_its_progress(host_with: Any) -> None:
-    async with inspected(host_with, Streaming()) as it:
+async def test_what_a_stream_calls_asks_its_own_browser_and_tells_its_progress(inspected: Any) -> None:
+    async with inspected(Streaming()) as it:
         visit = await it.enter()
         for answer in (True, False):
             said = await visit.stream("pages/flow/launch", {"value": "x"}, answer=answer)
@@ -614,8 +595,8 @@ async def test_what_a_stream_calls_asks_its_own_browser_and_tells_its_progress(h
         assert (progress["call"], progress["message"]) == ("mine", "half")
 
 
-async def test_a_stream_that_fails_says_so_at_its_end(host_with: Any, caplog: pytest.LogCaptureFixture) -> None:
-    async with inspected(host_with, Streaming()) as it:
+async def test_a_stream_that_fails_says_so_at_its_end(inspected: Any, caplog: pytest.LogCaptureFixture) -> None:
+    async with inspected(Streaming()) as it:
         visit = await it.enter()
         said = await visit.stream("pages/flow/refuse", {})
         assert [one["kind"] for one in said] == ["begun", "said", "problem"]
@@ -626,7 +607,7 @@ async def test_a_stream_that_fails_says_so_at_its_end(host_with: Any, caplog: py
     assert "hush" in caplog.text
 
 
-async def test_a_browser_that_leaves_a_stream_ends_it(host_with: Any) -> None:
+async def test_a_browser_that_leaves_a_stream_ends_it(inspected: Any) -> None:
     begun, ended = trio.Event(), trio.Event()
 
     async def wait_here(stream: PageStream, value: Any) -> None:
@@ -637,7 +618,7 @@ async def test_a_browser_that_leaves_a_stream_ends_it(host_with: Any) -> None:
         finally:
             ended.set()
 
-    async with inspected(host_with, Streaming(wait=wait_here)) as it:
+    async with inspected(Streaming(wait=wait_here)) as it:
         visit = await it.enter()
         async with trio.open_nursery() as nursery:
             nursery.start_soon(visit.stream, "pages/flow/wait", {})
@@ -666,9 +647,9 @@ async def test_a_program_that_took_other_plugins_alone_is_inspected_too(host_wit
     assert [*pages_of(host)] == ["sources", "health"]
 
 
-async def test_a_source_is_started_again_from_its_page(host_with: Any) -> None:
+async def test_a_source_is_started_again_from_its_page(inspected: Any) -> None:
     source = Counted()
-    async with inspected(host_with, Sources(source)) as it:
+    async with inspected(Sources(source)) as it:
         visit = await it.enter()
         await it.host.wait_for_sources()
         assert [one["source"] for one in (await visit.get("pages/sources")).json()["sources"]] == ["counted"]
@@ -679,7 +660,7 @@ async def test_a_source_is_started_again_from_its_page(host_with: Any) -> None:
 
 
 async def test_a_page_that_fails_says_so_and_its_cause_is_in_the_log(
-    host_with: Any, caplog: pytest.LogCaptureFixture
+    inspected: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def broken(host: Any, value: Any = None) -> Any:
         raise ValueError("hush")
@@ -691,7 +672,7 @@ async def test_a_page_that_fails_says_so_and_its_cause_is_in_the_log(
         def provide_pages(self) -> list[Page]:
             return [Page(title="Broken", path="broken", module="", data=broken, actions={"act": broken})]
 
-    async with inspected(host_with, Broken()) as it:
+    async with inspected(Broken()) as it:
         visit = await it.enter()
         for answer in (await visit.get("pages/broken"), await visit.post("pages/broken/act", {})):
             assert (answer.status_code, "hush" in answer.text) == (500, False)
@@ -742,8 +723,8 @@ def changed(headers: dict[str, str], other: dict[str, str | None]) -> dict[str, 
     return {name: value for name, value in {**headers, **other}.items() if value is not None}
 
 
-async def test_every_attack_on_what_is_shown_fails(host_with: Any) -> None:
-    async with inspected(host_with) as it:
+async def test_every_attack_on_what_is_shown_fails(inspected: Any) -> None:
+    async with inspected() as it:
         visit = await it.enter()
         for what in ENTERED:
             for attack, (other, status) in ATTACKS.items():
@@ -755,8 +736,8 @@ async def test_every_attack_on_what_is_shown_fails(host_with: Any) -> None:
         assert len(it.host.runtime.observers) == 0
 
 
-async def test_every_attack_on_what_does_something_fails(host_with: Any) -> None:
-    async with inspected(host_with, Streaming()) as it:
+async def test_every_attack_on_what_does_something_fails(inspected: Any) -> None:
+    async with inspected(Streaming()) as it:
         visit = await it.enter()
         called: list[Any] = []
         it.host.add_observer(called.append)
@@ -772,8 +753,8 @@ async def test_every_attack_on_what_does_something_fails(host_with: Any) -> None
         assert called == []
 
 
-async def test_a_page_of_another_site_cannot_use_up_or_try_a_token(host_with: Any) -> None:
-    async with inspected(host_with) as it:
+async def test_a_page_of_another_site_cannot_use_up_or_try_a_token(inspected: Any) -> None:
+    async with inspected() as it:
         token = {"token": it.told[0].partition("#token=")[2]}
         for origin in ({}, {"origin": "http://127.0.0.1:9"}, {"origin": "https://evil.example"}):
             assert (await it.client.post("/enter", json=token, headers=origin)).status_code == 403
@@ -785,8 +766,8 @@ async def test_a_page_of_another_site_cannot_use_up_or_try_a_token(host_with: An
 @pytest.mark.parametrize(
     "path", ["/", "/static/app.js", "/static/style.css", "/enter", "/nothing", "/static/../app.py"]
 )
-async def test_no_answer_may_be_framed_guessed_or_kept(host_with: Any, path: str) -> None:
-    async with inspected(host_with) as it:
+async def test_no_answer_may_be_framed_guessed_or_kept(inspected: Any, path: str) -> None:
+    async with inspected() as it:
         answer = await it.client.get(path)
         policy = answer.headers["content-security-policy"]
         assert "default-src 'none'" in policy
@@ -802,16 +783,16 @@ async def test_no_answer_may_be_framed_guessed_or_kept(host_with: Any, path: str
     ["/static/", "/static/../plugin.py", "/static/..%2fplugin.py", "/static/%2e%2e/plugin.py", "/static//etc/passwd",
      "/s-0/x", "/static/index.html", "/static/pages/%2e%2e/app.js"],
 )  # fmt: skip
-async def test_nothing_but_its_own_files_is_served(host_with: Any, path: str) -> None:
-    async with inspected(host_with) as it:
+async def test_nothing_but_its_own_files_is_served(inspected: Any, path: str) -> None:
+    async with inspected() as it:
         answer = await it.client.get(path)
         assert answer.status_code == 404
         assert "hookimpl" not in answer.text
 
 
 @pytest.mark.parametrize("body", ["", "[]", "3", '{"name": 3}', '{"name":"add","arguments":', '{"a":1e999}', "[" * 500])
-async def test_a_body_that_is_not_a_call_is_refused(host_with: Any, body: str) -> None:
-    async with inspected(host_with) as it:
+async def test_a_body_that_is_not_a_call_is_refused(inspected: Any, body: str) -> None:
+    async with inspected() as it:
         visit = await it.enter()
         headers = {**visit.headers, "content-type": "application/json"}
         answer = await it.client.post(f"{visit.base}api/call", content=body, headers=headers)
@@ -819,8 +800,8 @@ async def test_a_body_that_is_not_a_call_is_refused(host_with: Any, body: str) -
         assert answer.json()["problem"]
 
 
-async def test_the_pages_of_two_browsers_have_sessions_of_their_own(host_with: Any) -> None:
-    async with inspected(host_with) as it:
+async def test_the_pages_of_two_browsers_have_sessions_of_their_own(inspected: Any) -> None:
+    async with inspected() as it:
         one, other = await it.enter(), await it.enter()
         await one.call("launch", {"target": "x"}, answer="session")
         said = await other.call("launch", {"target": "x"}, answer=False)
@@ -829,9 +810,9 @@ async def test_the_pages_of_two_browsers_have_sessions_of_their_own(host_with: A
         assert crossed.status_code == 401
 
 
-async def test_who_looks_on_is_sent_away_at_the_end(host_with: Any) -> None:
+async def test_who_looks_on_is_sent_away_at_the_end(inspected: Any) -> None:
     async with AsyncExitStack() as stack:
-        async with inspected(host_with) as it:
+        async with inspected() as it:
             stream = await stack.enter_async_context(looking_on(await it.enter()))
             await stream.batch()
             host = it.host

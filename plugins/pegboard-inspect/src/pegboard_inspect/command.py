@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 @click.option("--user", "user_id", metavar="ID", help="Who calls; else `user_id` of the configuration.")
 @click.option("--server", metavar="CMD|URL", help="One MCP server that is in no configuration, alone.")
 @click.option("--transport", type=click.Choice(["stdio", "http", "sse", "websocket"]), help="How it is reached.")
+@click.option("--protocol", type=click.Choice(["auto", "modern", "legacy"]), help="Which era --server is spoken to in.")
 @click.pass_obj
 def inspect(
     run: ProgramRun,
@@ -32,6 +33,7 @@ def inspect(
     user_id: str | None,
     server: str | None,
     transport: str | None,
+    protocol: str | None,
 ) -> None:
     """The board in a browser: find tools, call them by a form, see calls as they happen.
 
@@ -48,9 +50,9 @@ def inspect(
     board = None
     if server is not None:
         require_alone(run)
-        board = board_of_server(server, transport, overrides=run.overrides)
-    elif transport is not None:
-        raise click.UsageError("--transport says how --server is reached, and there is none")
+        board = board_of_server(server, transport, protocol=protocol, overrides=run.overrides)
+    elif given := [option for option, value in (("transport", transport), ("protocol", protocol)) if value]:
+        raise click.UsageError(f"--{given[0]} says how --server is reached, and there is none")
 
     async def main(host: Host) -> None:
         with browsing() as browse:

@@ -90,6 +90,20 @@ def _kind_of(message: SourceMessage) -> str:
     return "notification" if message.id is None else "request"
 
 
+_by_hand: weakref.WeakSet[ToolSource] = weakref.WeakSet()
+
+
+def inspect_by_hand(source: ToolSource) -> None:
+    """Let a person write messages to a source, and choose how they are spoken: it is alone on its board."""
+    _by_hand.add(source)
+    record(source)
+
+
+def is_by_hand(source: ToolSource) -> bool:
+    """Whether it is inspected alone."""
+    return source in _by_hand
+
+
 _histories: weakref.WeakKeyDictionary[ToolSource, History] = weakref.WeakKeyDictionary()
 
 

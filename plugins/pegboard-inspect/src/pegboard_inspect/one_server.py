@@ -46,27 +46,35 @@ def require_alone(run: ProgramRun) -> None:
         raise click.UsageError(f"--server reads no configuration, and {given[0]} names some; leave one of them out")
 
 
-def board_of_server(words: str, transport: str | None = None, *, overrides: Mapping[str, Any] | None = None) -> Board:
+def board_of_server(
+    words: str,
+    transport: str | None = None,
+    *,
+    protocol: str | None = None,
+    overrides: Mapping[str, Any] | None = None,
+) -> Board:
     """The board of one server, which is started when a host opens on it.
 
     Args:
         words: a URL (http, https, ws, wss), or a command with its arguments, as a shell has it.
         transport: how it is reached; None: as it looks.
+        protocol: which era is spoken, as of a server's table; None: as it answers.
         overrides: as of `load_board`.
 
     Raises:
         click.UsageError: the words are no command.
         ConfigError: they are no server's, or pegboard-mcp is not installed.
     """
-    from pegboard_inspect.messages import record
+    from pegboard_inspect.messages import inspect_by_hand
 
     if importlib.util.find_spec("pegboard_mcp") is None:
         raise ConfigError("--server needs pegboard-mcp", hint="pip install pegboard-mcp")
-    table = {**_table(words), "start": "eager", **({"transport": transport} if transport else {})}
+    chosen = {"transport": transport, "protocol": protocol}
+    table = {**_table(words), "start": "eager", **{key: value for key, value in chosen.items() if value}}
     settings = {"servers": {NAME: table}, "lock": "off", "remember": False}
     board = load_board({"plugins": {"mcp": settings}}, ["mcp", "inspect"], overrides=overrides)
     for _, source in board.sources:
-        record(source)
+        inspect_by_hand(source)
     return board
 
 

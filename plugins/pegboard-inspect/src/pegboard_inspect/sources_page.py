@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import trio
 
 from pegboard import ConfigError, ErrorCode, ToolError, ToolResult
+from pegboard.schema.jsontext import JsonTextError, loads
 from pegboard.sources import SourceDetails
 from pegboard_inspect import messages
 from pegboard_inspect.judging import judged, tools_to_judge
@@ -32,6 +33,7 @@ MAX_CHANGES = 1_000
 """Changes since what was accepted that are listed."""
 BATCH_S = 0.1
 """How often the page is told of messages at most."""
+ERAS = ("auto", "modern", "legacy")
 ALIVE_S = 15.0
 """How often it is told how many there are, where none came."""
 
@@ -48,13 +50,19 @@ def sources() -> Page:
         actions={
             "source": shown.whole,
             "restart": shown.restart,
+            "speak": shown.speak,
             "record": shown.record,
             "clear": shown.clear,
             "lock": shown.lock,
             "change": shown.change,
             "accept": shown.accept,
         },
-        streams={"open": shown.open, "messages": shown.messages},
+        streams={
+            "open": shown.open,
+            "complete": shown.complete,
+            "messages": shown.messages,
+            "send": shown.send,
+        },
     )
 
 
@@ -111,6 +119,8 @@ class SourcesPage:
             "findings": findings,
             "listens": hasattr(source, "listen"),
             "recording": messages.history_of(source) is not None,
+            "era": getattr(source, "era", None) if messages.is_by_hand(source) else None,
+            "takes_messages": messages.is_by_hand(source) and hasattr(source, "send_written"),
         }
 
     # -- what it does
@@ -141,7 +151,33 @@ class SourcesPage:
             result = ToolResult.error(problem.code, problem.message, **problem.details)
         await stream.send({**result.to_json(), "duration_ms": round(1000 * (trio.current_time() - began), 3)})
 
+    async def complete(self, stream: PageStream, value: Any) -> None:
+        """What an argument of a prompt or a template may be, as the source proposes it: the page is sent a list."""
+        offer = _offer(_details(_find(stream.host, value.get("source"))), value)
+        argument, begins, others = value.get("argument"), value.get("value"), value.get("others")
+        if not (isinstance(argument, str) and isinstance(begins, str) and isinstance(others, dict)):
+            raise ToolError(ErrorCode.INVALID_INPUT, "expected an argument, what its value begins with, and the others")
+        filled = {str(name): one for name, one in others.items() if isinstance(one, str)}
+        proposed = () if offer.complete is None else await offer.complete(stream.session, argument, begins, filled)
+        await stream.send(list(proposed))
+
     # -- messages
+
+    async def speak(self, host: Host, value: Any) -> Any:
+        """Speak another era of the protocol with a server that is inspected alone, and start it again."""
+        source, era = _by_hand(host, value.get("source"), "speak"), value.get("era")
+        if era not in ERAS:
+            raise ToolError(ErrorCode.INVALID_INPUT, f"era: expected one of {', '.join(ERAS)}")
+        source.speak(era)
+        return await self.restart(host, source.name)
+
+    async def send(self, stream: PageStream, value: Any) -> None:
+        """Send a message that was written by hand to a server that is inspected alone; the page is sent its answer."""
+        source = _by_hand(stream.host, value.get("source"), "send_written")
+        message = _message_of(value.get("text"))
+        began = trio.current_time()
+        answer = await source.send_written(stream.session, message, completes=value.get("completes") is not False)
+        await stream.send({"answer": answer, "took_ms": round(1000 * (trio.current_time() - began), 3)})
 
     async def record(self, host: Host, value: Any) -> Any:
         """Begin to keep the messages of a source, or end that; it begins with the source's next start."""
@@ -239,6 +275,29 @@ def _find(host: Host, name: Any) -> ToolSource:
         if source.name == name:
             return source
     raise ToolError(ErrorCode.NOT_FOUND, f"no source named {str(name)[:80]!r} is on this board")
+
+
+def _by_hand(host: Host, name: Any, what: str) -> Any:
+    """A source that is inspected alone, and can do that.
+
+    On a board of others its guards, its lock and its audit would be passed by.
+    """
+    source = _find(host, name)
+    if not (messages.is_by_hand(source) and hasattr(source, what)):
+        raise ToolError(
+            ErrorCode.FORBIDDEN, "this is for one server that is inspected alone: pegboard inspect --server"
+        )
+    return source
+
+
+def _message_of(text: Any) -> Any:
+    try:
+        message = loads(text if isinstance(text, str) else "")
+    except JsonTextError as problem:
+        raise ToolError(ErrorCode.INVALID_INPUT, f"this is not JSON: {problem}") from problem
+    if not isinstance(message, dict):
+        raise ToolError(ErrorCode.INVALID_INPUT, "expected a JSON object with a method")
+    return message
 
 
 def _status(host: Host, source: ToolSource) -> SourceStatus:

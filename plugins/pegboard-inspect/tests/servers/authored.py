@@ -3,6 +3,7 @@
 Arguments: a folder, then words for how it is:
 
     modern        it speaks 2026-07-28, else 2025-11-25 by a handshake
+    both          it speaks 2025-11-25 too
     hostile       names and texts that attack whoever shows them
     judged        tools that a person should look at first
     silent        it never answers
@@ -98,7 +99,7 @@ def call(name: str, arguments: dict[str, object], meta: dict[str, object]) -> di
 
 
 def capabilities() -> dict[str, object]:
-    return {"tools": {"listChanged": True}, "prompts": {}, "resources": {}, "logging": {}}
+    return {"tools": {"listChanged": True}, "prompts": {}, "resources": {}, "logging": {}, "completions": {}}
 
 
 def answer(method: str, params: dict) -> dict[str, object]:
@@ -108,7 +109,7 @@ def answer(method: str, params: dict) -> dict[str, object]:
             meta = {"io.modelcontextprotocol/serverInfo": INFO}
             return {"supportedVersions": [MODERN], "capabilities": capabilities(), "instructions": instructions,
                     "ttlMs": 0, "cacheScope": "private", "resultType": "complete", "_meta": meta}  # fmt: skip
-        case "initialize" if "modern" not in WORDS:
+        case "initialize" if "modern" not in WORDS or "both" in WORDS:
             return {"protocolVersion": "2025-11-25", "capabilities": capabilities(), "serverInfo": INFO,
                     "instructions": instructions}  # fmt: skip
         case "tools/list":
@@ -117,7 +118,8 @@ def answer(method: str, params: dict) -> dict[str, object]:
             return call(params["name"], params.get("arguments") or {}, params.get("_meta") or {})
         case "prompts/list":
             whom = {"name": "who", "description": "Whom to greet.", "required": True}
-            return {"prompts": [{"name": "greet", "description": HOSTILE, "arguments": [whom]}],
+            how = {"name": "how", "description": "In which words."}
+            return {"prompts": [{"name": "greet", "description": HOSTILE, "arguments": [whom, how]}],
                     "resultType": "complete"}  # fmt: skip
         case "prompts/get":
             said = {"type": "text", "text": f"Hello {params['arguments'].get('who')}"}
@@ -130,6 +132,13 @@ def answer(method: str, params: dict) -> dict[str, object]:
         case "resources/templates/list":
             return {"resourceTemplates": [{"uriTemplate": "log://{day}", "name": "a day's log"}],
                     "resultType": "complete"}  # fmt: skip
+        case "completion/complete":
+            argument, others = params["argument"], (params.get("context") or {}).get("arguments") or {}
+            names = ["Ada", "Adele", "Alan", HOSTILE] if params["ref"]["type"] == "ref/prompt" else ["monday", "may"]
+            values = [one for one in names if one.lower().startswith(argument["value"].lower())]
+            return {"completion": {"values": [*values, *sorted(others)]}, "resultType": "complete"}
+        case "test/echo":
+            return {"params": params, "resultType": "complete"}
         case "resources/read":
             if params["uri"] == "note://2":
                 raise KeyError("there is no second note")
@@ -150,6 +159,8 @@ def main() -> None:
             time.sleep(0)
             continue
         message = json.loads(line)
+        if "method" in message and "id" not in message:
+            (FOLDER / "notified").open("a").write(f"{message['method']}\n")
         if "id" not in message or "method" not in message:
             continue
         try:

@@ -57,7 +57,7 @@ function drawNavigation(path) {
 const boardOf = (page, name) => ({
   name,
   h, text, tree, table, tabs, fill, dialog, say, ms, parse, markdown, result: resultView, waterfall: calls.waterfall, question, guards: calls.guardsOf,
-  form: (schema, changed) => new Form(schema, changed),
+  form: (schema, changed, options) => new Form(schema, changed, options),
   data: () => get(`pages/${page.path}`),
   act: (name, value) => post(`pages/${page.path}/${name}`, { value }),
   stream: (name, value, hear, options) => listen(`pages/${page.path}/${name}`, value, hear, options),

@@ -5,6 +5,8 @@ import { fill, h, newId, text } from "./dom.js";
 import { isNumeral, isObject, isRaw, numeral, parse } from "./json.js";
 
 const MAX_DEPTH = 12;
+const MAX_PROPOSED = 20;
+const PROPOSE_MS = 150; // after the last key
 const LEFT_OUT = undefined;
 
 /** The schema itself: references followed, parts of `allOf` put together. */
@@ -83,8 +85,8 @@ const whyJson = (schema) => {
  * somebody touches a part of it.
  */
 class Field {
-  constructor(schema, { root, changed, label, required, depth }) {
-    Object.assign(this, { schema, root, changed, label, required, depth, id: newId("field") });
+  constructor(schema, { root, changed, label, required, depth, propose }) {
+    Object.assign(this, { schema, root, changed, label, required, depth, propose, id: newId("field") });
     this.fault = h("p", { class: "fault", id: `${this.id}-fault`, hidden: true });
     this.help = `${this.id}-help`;
   }
@@ -113,11 +115,38 @@ class TextField extends Field {
     super(schema, more);
     this.value = LEFT_OUT;
     this.input = h("textarea", this.attributes({ rows: 1, dir: "auto", spellcheck: "false", placeholder: this.untouched(), oninput: () => { this.value = this.input.value; this.changed(); } }));
-    this.element = this.input;
+    this.element = this.propose ? [this.input, proposals(this)] : this.input;
   }
   get(needed) { return this.value === LEFT_OUT ? this.left(needed) : this.value; }
   set(value) { this.value = value; this.input.value = value ?? ""; }
   fits(value) { return typeof value === "string"; }
+}
+
+/** Values that somebody proposes for a text, as buttons below it: `field.propose(label, value)` promises them. */
+function proposals(field) {
+  const list = h("div", { class: "proposals", role: "group", "aria-label": `Proposed for ${field.label}` });
+  let timer = null;
+  let asked = 0;
+  const take = (value) => {
+    field.input.value = field.value = value;
+    field.changed();
+    field.focus();
+    fill(list);
+  };
+  const ask = async () => {
+    const mine = ++asked;
+    let shown;
+    try {
+      const found = await field.propose(field.label, field.input.value);
+      shown = found.filter((one) => one !== field.input.value).slice(0, MAX_PROPOSED).map((one) => h("button", { type: "button", class: "chip", onclick: () => take(one) }, text(one)));
+    } catch (problem) { // it is filled in without, too
+      shown = text(`Nothing is proposed: ${problem.message}`, "span", { class: "quiet" });
+    }
+    if (mine === asked) fill(list, shown);
+  };
+  field.input.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(ask, PROPOSE_MS); });
+  field.input.addEventListener("focus", () => list.childElementCount || ask());
+  return list;
 }
 
 class NumberField extends Field {
@@ -237,7 +266,7 @@ class GroupField extends Field {
     const may = rows.slice(must.length);
     this.element = h("div", { class: "group" }, alsoOf(schema) && h("p", { class: "help quiet" }, alsoOf(schema)), this.also, must, may.length && must.length && may.length > 6 ? h("details", { class: "optional", open: this.depth === 0 }, h("summary", {}, `${may.length} optional`), may) : may);
   }
-  inner() { return { root: this.root, changed: this.changed, depth: this.depth + 1 }; }
+  inner() { return { root: this.root, changed: this.changed, depth: this.depth + 1, propose: this.depth ? null : this.propose }; }
   control() { return null; }
   focus() { this.fields.values().next().value?.focus(); }
   get touched() { return this.exact || [...this.fields.values()].some((field) => field.touched); }
@@ -442,12 +471,15 @@ export function steps(path) {
   return found;
 }
 
-/** A form for the arguments of a tool: `element`, `json()`, `set(value)`, `tell(faults)`, `focus()`. */
+/** A form for the arguments of a tool: `element`, `json()`, `set(value)`, `tell(faults)`, `focus()`.
+ *
+ * `propose(name, value)`: promises values of a text that begin so.
+ */
 export class Form {
-  constructor(schema, changed = () => {}) {
+  constructor(schema, changed = () => {}, { propose = null } = {}) {
     const top = resolved(schema, schema);
     const isPlain = kindOf(top) === "group";
-    const more = { root: schema, changed: () => this.changed(), depth: 0, required: true, label: "arguments" };
+    const more = { root: schema, changed: () => this.changed(), depth: 0, required: true, label: "arguments", propose };
     this.notify = changed;
     this.field = isPlain ? new GroupField(top, more) : kindOf(top) === "json" && Object.keys(top.properties ?? {}).length === 0 && !top.additionalProperties && !top.patternProperties && !top.anyOf && !top.oneOf ? null : new JsonField(top, more);
     this.extra = null;

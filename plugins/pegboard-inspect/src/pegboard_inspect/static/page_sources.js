@@ -1,5 +1,12 @@
 // What brings tools that come and go: how each source does, what it is, what it said, and what somebody has to accept.
 
+const ERAS = { auto: "as it answers", modern: "without a handshake", legacy: "by a handshake" };
+const METHODS = { // what a message of each method has, to begin with
+  "tools/list": {}, "tools/call": { name: "", arguments: {} }, "prompts/list": {}, "prompts/get": { name: "", arguments: {} },
+  "resources/list": {}, "resources/templates/list": {}, "resources/read": { uri: "" },
+  "completion/complete": { ref: { type: "ref/prompt", name: "" }, argument: { name: "", value: "" } },
+  "server/discover": {}, ping: {}, "logging/setLevel": { level: "debug" }, "notifications/roots/list_changed": null,
+};
 const OLD_ROWS = 500; // messages that the page holds; the program keeps more
 
 export default function show(root, board) {
@@ -145,12 +152,12 @@ async function one(root, board, name) {
   let panel = 0;
   fill(root, h("p", {}, h("a", { href: "#/sources" }, "All sources")), head, said, body);
 
-  async function restart(button, question) {
-    if (!(await sure(board, `Restart ${name}?`, h("p", {}, question ?? "Calls that wait for it fail."), "Restart"))) return;
+  async function restart(button, question, act = () => board.act("restart", name)) {
+    if (!(await sure(board, `Restart ${name}?`, h("p", {}, question ?? "Calls that wait for it fail."), "Restart"))) return draw(true);
     button.disabled = true;
     said.hidden = true;
     try {
-      await board.act("restart", name);
+      await act();
     } catch (problem) {
       said.hidden = false;
       said.textContent = problem.message;
@@ -196,7 +203,8 @@ async function one(root, board, name) {
   }
 
   function opener(offer) {
-    const form = offer.input_schema ? board.form(offer.input_schema) : null;
+    const propose = (argument, value) => proposals(offer, argument, value, form.value());
+    const form = offer.input_schema ? board.form(offer.input_schema, undefined, { propose: offer.completes ? propose : null }) : null;
     const answer = h("div", { class: "answer" });
     const button = h("button", { type: "submit", class: "main" }, "Open");
     const open = async (event) => {
@@ -216,6 +224,12 @@ async function one(root, board, name) {
     return [offer.description && text(offer.description, "p", { class: "description" }), h("form", { novalidate: true, onsubmit: open }, form?.element, h("div", { class: "actions" }, button)), answer];
   }
 
+  async function proposals(offer, argument, value, { [argument]: _, ...others }) {
+    let found = [];
+    await board.stream("complete", { source: name, kind: offer.kind, name: offer.name, argument, value, others }, (proposed) => (found = proposed));
+    return found;
+  }
+
   function logLines(source) {
     const lines = source.details.log;
     if (!lines.length) return h("p", { class: "empty" }, "It wrote nothing beside its answers.");
@@ -229,7 +243,7 @@ async function one(root, board, name) {
       await restart(event.target, "Its messages are recorded from then on. Calls that wait for it fail.");
     };
     if (!source.recording) return h("div", { class: "empty" }, h("p", {}, "Messages are recorded from a start of the source on, and nobody asked for that yet."), h("button", { type: "button", onclick: act }, "Record, and restart it"));
-    recorded ??= messageView(board, name, async () => {
+    recorded ??= messageView(board, name, source.takes_messages ? new Writer(board, source) : null, async () => {
       await board.act("record", { source: name, on: false });
       recorded.leave();
       recorded = null;
@@ -252,9 +266,15 @@ async function one(root, board, name) {
     const button = h("button", { type: "button", onclick: () => restart(button) }, "Restart");
     const list = [["About", () => facts(source)], [`Tools (${source.names.length})`, () => toolList(source)], [`Prompts and resources (${source.details.offers.length})`, () => offers(source)], ["Messages", () => messages(source)], ["Log", () => logLines(source)]];
     const box = tabs("About the source", list);
-    fill(body, h("div", { class: "actions" }, button), findings(source), box);
+    fill(body, h("div", { class: "actions" }, button, source.era && eraChoice(source)), findings(source), box);
     box.show(panel);
     box.addEventListener("click", () => { panel = [...box.querySelectorAll("[role=tab]")].findIndex((tab) => tab.getAttribute("aria-selected") === "true"); });
+  }
+
+  /** How one server that is inspected alone is spoken to. */
+  function eraChoice(source) {
+    const choice = h("select", { "aria-label": "Protocol", onchange: () => restart(choice, "It is spoken to in that era of the protocol from then on.", () => board.act("speak", { source: name, era: choice.value })) }, Object.entries(ERAS).map(([era, words]) => h("option", { value: era, selected: era === source.era }, words)));
+    return h("label", { class: "inline" }, "Protocol ", choice);
   }
 
   await draw();
@@ -265,8 +285,73 @@ async function one(root, board, name) {
   };
 }
 
-/** The messages both ways, as they come. */
-function messageView(board, name, stopRecording) {
+/** A message that is written by hand, to one server that is inspected alone, and its answer. */
+class Writer {
+  constructor(board, source) {
+    const { h, text } = board;
+    this.board = board;
+    this.source = source;
+    this.controller = null;
+    this.words = h("textarea", { class: "code raw", rows: 8, spellcheck: "false", "aria-label": "Message as JSON", "aria-describedby": "written-fault" });
+    this.fault = h("p", { class: "fault", id: "written-fault", role: "alert", hidden: true });
+    this.completes = h("input", { type: "checkbox", checked: true });
+    this.button = h("button", { type: "submit", class: "main" }, "Send");
+    this.cancel = h("button", { type: "button", hidden: true, onclick: () => this.leave() }, "Cancel");
+    this.answer = h("div", { class: "answer" });
+    const start = h("select", { "aria-label": "Begin with", onchange: () => this.begin(start.value) }, Object.keys(METHODS).map((method) => h("option", {}, method)));
+    this.element = h("details", { class: "card writer" }, h("summary", {}, h("b", {}, "Write a message")),
+      h("form", { novalidate: true, onsubmit: (event) => { event.preventDefault(); this.send(); } },
+        h("div", { class: "bar" }, h("label", { class: "inline" }, "Begin with ", start), h("label", { class: "inline" }, this.completes, " add what the protocol wants in _meta")),
+        this.words, this.fault,
+        h("p", { class: "quiet" }, "It is sent as it is: no guard stands before it. Without an id it is a notification; an id of the connection's own takes the place of yours."),
+        h("div", { class: "actions" }, this.button, this.cancel)),
+      this.answer);
+    this.begin("tools/list");
+  }
+  begin(method) {
+    const [name = ""] = this.source.names;
+    const params = method === "tools/call" ? { name, arguments: {} } : METHODS[method];
+    this.take(JSON.stringify({ jsonrpc: "2.0", ...(params && { id: 1 }), method, ...(params && { params }) }, null, 2));
+  }
+  /** That message, to be changed and sent. */
+  take(words) {
+    this.words.value = words;
+    this.say(null);
+  }
+  say(words) {
+    this.fault.hidden = !words;
+    this.fault.textContent = words ?? "";
+    this.words.setAttribute("aria-invalid", String(Boolean(words)));
+  }
+  leave() { this.controller?.abort(); }
+  async send() {
+    if (this.controller) return;
+    const { h, fill, stream } = this.board;
+    const { signal } = (this.controller = new AbortController());
+    this.say(null);
+    this.button.disabled = true;
+    this.cancel.hidden = false;
+    fill(this.answer, h("p", { role: "status" }, h("progress", { "aria-label": "Waiting for the answer" }), " Waiting for the answer…"));
+    try {
+      await stream("send", { source: this.source.source, text: this.words.value, completes: this.completes.checked }, (told) => fill(this.answer, this.shown(told)), { signal });
+    } catch (problem) {
+      fill(this.answer);
+      this.say(problem.name === "AbortError" ? "Nobody waits for its answer any more." : problem.message);
+    }
+    this.controller = null;
+    this.button.disabled = false;
+    this.cancel.hidden = true;
+  }
+  shown({ answer, took_ms: took }) {
+    const { h, tree, ms } = this.board;
+    if (!answer) return h("p", { class: "status good", role: "status" }, h("b", {}, "sent"), ": a notification has no answer");
+    const { error } = answer;
+    return h("section", { class: "result" }, h("p", { class: `status ${error ? "bad" : "good"}`, role: "status" }, h("b", {}, error ? `error ${error.code}` : "answered"), ` in ${ms(took)}`), tree(error ?? answer.result, { open: 4 }));
+  }
+}
+
+/** The messages both ways, as they come; `writer` sends others. */
+function messageView(board, name, writer, stopRecording) {
   const { h, text, fill, tree, say, ms } = board;
   const controller = new AbortController();
   const kept = [];
@@ -291,7 +376,9 @@ function messageView(board, name, stopRecording) {
   function whole(row) {
     const copy = h("button", { type: "button", onclick: () => navigator.clipboard.writeText(row.text).then(() => say("Copied"), () => say("The browser would not copy it")) }, "Copy");
     try {
-      return [tree(JSON.parse(row.text), { open: 4 }), copy];
+      const isOwn = writer && row.direction === "sent" && row.method;
+      const again = isOwn && h("button", { type: "button", onclick: () => { writer.take(JSON.stringify(JSON.parse(row.text), null, 2)); writer.element.open = true; writer.words.focus(); } }, "Edit and send");
+      return [tree(JSON.parse(row.text), { open: 4 }), h("div", { class: "actions" }, copy, again)];
     } catch {
       return [row.text.length < row.size && h("p", { class: "quiet" }, `The first ${row.text.length.toLocaleString("en")} of ${row.size.toLocaleString("en")} characters:`), text(row.text, "pre", { class: "text", tabindex: 0 }), copy];
     }
@@ -328,7 +415,7 @@ function messageView(board, name, stopRecording) {
     drawAll();
   };
   return {
-    element: h("div", {}, h("div", { class: "bar" }, words, kinds, pause, h("button", { type: "button", onclick: clear }, "Clear"), h("button", { type: "button", onclick: save }, "Save"), h("button", { type: "button", onclick: stopRecording }, "Stop recording")), note, list),
-    leave: () => controller.abort(),
+    element: h("div", {}, writer?.element, h("div", { class: "bar" }, words, kinds, pause, h("button", { type: "button", onclick: clear }, "Clear"), h("button", { type: "button", onclick: save }, "Save"), h("button", { type: "button", onclick: stopRecording }, "Stop recording")), note, list),
+    leave: () => { controller.abort(); writer?.leave(); },
   };
 }
