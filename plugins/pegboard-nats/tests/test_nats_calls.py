@@ -72,6 +72,21 @@ async def hosting(server: NatsServer, group: str, *, expect: Sequence[str] = (),
         yield host
 
 
+@contextlib.asynccontextmanager
+async def called(host: Host, name: str, started: trio.Event) -> AsyncIterator[list[ToolResult]]:
+    """A call that has begun to run; its result is there when the block is over."""
+    results: list[ToolResult] = []
+
+    async def ask() -> None:
+        results.append(await host.session().call(name))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(ask)
+        with trio.fail_after(30):
+            await started.wait()
+        yield results
+
+
 async def offers(host: Host, *names: str) -> None:
     with trio.fail_after(30):
         while not set(names) <= set(host.tools):
@@ -409,15 +424,7 @@ async def test_a_link_that_is_lost_leaves_the_outcome_unknown(start_server: Any,
         return ""
 
     async with working(server, group, slow), hosting(server, group, expect=["slow"]) as host:
-        results: list[ToolResult] = []
-        async with trio.open_nursery() as nursery:
-
-            async def ask() -> None:
-                results.append(await host.session().call("slow"))
-
-            nursery.start_soon(ask)
-            with trio.fail_after(30):
-                await started.wait()
+        async with called(host, "slow", started) as results:
             server.kill()
         assert results[0].error is not None
         assert results[0].error.code is ErrorCode.OUTCOME_UNKNOWN
@@ -496,15 +503,7 @@ async def test_a_worker_that_drains_finishes_its_calls_and_takes_no_more(nats_se
         return "finished"
 
     async with working(nats_server, group, hold) as worker, hosting(nats_server, group, expect=["hold"]) as host:
-        results: list[ToolResult] = []
-        async with trio.open_nursery() as nursery:
-
-            async def ask() -> None:
-                results.append(await host.session().call("hold"))
-
-            nursery.start_soon(ask)
-            with trio.fail_after(30):
-                await started.wait()
+        async with called(host, "hold", started) as results:
             worker.drain()
             async with linked(nats_server) as outsider:
                 with trio.fail_after(30), contextlib.suppress(NoRespondersError):
@@ -564,15 +563,7 @@ async def test_what_does_not_end_within_drain_s_is_unknown(nats_server: NatsServ
         working(nats_server, group, forever, drain_s=0.1) as worker,
         hosting(nats_server, group, expect=["forever"]) as host,
     ):
-        results: list[ToolResult] = []
-        async with trio.open_nursery() as nursery:
-
-            async def ask() -> None:
-                results.append(await host.session().call("forever"))
-
-            nursery.start_soon(ask)
-            with trio.fail_after(30):
-                await started.wait()
+        async with called(host, "forever", started) as results:
             worker.drain()
         assert results[0].error is not None
         assert results[0].error.code is ErrorCode.OUTCOME_UNKNOWN

@@ -45,6 +45,20 @@ class MessageReader(_End):
             raise StopAsyncIteration from None
 
 
+class SteppingReader(MessageReader):
+    """A reader whose steps are its own: whoever loops over it makes no call more for each message."""
+
+    async def receive(self) -> SessionMessage | Exception:
+        """The next message."""
+        try:
+            return await self.__anext__()
+        except StopAsyncIteration:
+            raise anyio.EndOfStream from None
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        raise NotImplementedError
+
+
 class MessageWriter(_End):
     """The SDK's `WriteStream`: what goes to the other side."""
 

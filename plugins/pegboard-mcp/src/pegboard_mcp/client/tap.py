@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import trio
 
-from pegboard_mcp.streams import MessageReader, MessageWriter
+from pegboard_mcp.streams import MessageReader, MessageWriter, SteppingReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,7 +50,7 @@ class Waiting:
         return trio.lowlevel.Abort.SUCCEEDED
 
 
-class Tap:
+class Tap(SteppingReader):
     """The link's read stream as the SDK's dispatcher sees it: without what answers the requests of the board.
 
     Args:
@@ -69,9 +69,6 @@ class Tap:
         """The context of whoever wrote the last message, where the link knows it."""
         return getattr(self._inner, "last_context", None)
 
-    def __aiter__(self) -> Tap:
-        return self
-
     async def __anext__(self) -> Any:
         inner, take = self._inner, self._take
         try:
@@ -83,23 +80,10 @@ class Tap:
             self._ended()
             raise StopAsyncIteration from None
 
-    async def receive(self) -> Any:
-        try:
-            return await self.__anext__()
-        except StopAsyncIteration:
-            raise anyio.EndOfStream from None
-
     async def aclose(self) -> None:
-        await self._inner.aclose()
-
-    async def __aenter__(self) -> Tap:
-        await self._inner.__aenter__()
-        return self
-
-    async def __aexit__(self, *problem: Any) -> bool | None:
+        """Read no more."""
         self._ended()
-        left: bool | None = await self._inner.__aexit__(*problem)
-        return left
+        await self._inner.aclose()
 
 
 class HeardReader(MessageReader):
@@ -142,14 +126,15 @@ class HeardWriter(MessageWriter):
         await self._inner.aclose()
 
 
-class Outbox:
+class Outbox(MessageWriter):
     """The link's write stream as the SDK's dispatcher sees it; it counts the answers that the server does not take."""
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner
         self.waiting = 0
 
-    async def send(self, item: SessionMessage) -> None:
+    async def send(self, item: SessionMessage, /) -> None:
+        """Send one message."""
         self.waiting += 1
         try:
             await self._inner.send(item)
@@ -157,15 +142,8 @@ class Outbox:
             self.waiting -= 1
 
     async def aclose(self) -> None:
+        """Close the link's."""
         await self._inner.aclose()
-
-    async def __aenter__(self) -> Outbox:
-        await self._inner.__aenter__()
-        return self
-
-    async def __aexit__(self, *problem: Any) -> bool | None:
-        left: bool | None = await self._inner.__aexit__(*problem)
-        return left
 
 
 def number_of(told: Any) -> int | None:

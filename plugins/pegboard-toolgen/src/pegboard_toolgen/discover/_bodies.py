@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from pegboard_toolgen.discover._sources import FunctionNode, Tree
 
 MAX_NODES = 20_000
+OTHERS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+"""Functions and classes inside a function: what they do is not what it does."""
 HANDED_ON = 3
 """Functions through which a parameter is followed for its type."""
 MAX_FOLLOWED = 200
@@ -168,14 +170,15 @@ def _is_empty(node: FunctionNode) -> bool:
     )
 
 
-def _inside(node: FunctionNode) -> Iterator[ast.AST]:
-    """The nodes of a body, breadth first, bounded."""
+def _inside(node: FunctionNode, *, without: tuple[type[ast.AST], ...] = ()) -> Iterator[ast.AST]:
+    """The nodes of a body, breadth first, bounded; `without` what is inside such nodes."""
     waiting: list[ast.AST] = list(node.body)
     for count, one in enumerate(waiting):
         if count >= MAX_NODES:
             return
         yield one
-        waiting += ast.iter_child_nodes(one)
+        if not isinstance(one, without):
+            waiting += ast.iter_child_nodes(one)
 
 
 class _Body:
@@ -185,7 +188,7 @@ class _Body:
         self.is_dispatched = len(whole) > 1
         self.nodes = [one for part in whole for one in _inside(part)]
         self.names = Names(tree, function, self.nodes)
-        self.own = {id(one) for part in whole for one in _of_this_function(part)}
+        self.own = {id(one) for part in whole for one in _inside(part, without=OTHERS)}
 
     def facts(self) -> Facts:
         called: set[str] = set()
@@ -280,14 +283,3 @@ class _Body:
             if path := self.names.path(node):
                 found.append((path, text[:500]))
         return found
-
-
-def _of_this_function(node: FunctionNode) -> Iterator[ast.AST]:
-    """Its nodes without those of functions inside it."""
-    waiting: list[ast.AST] = list(node.body)
-    for count, one in enumerate(waiting):
-        if count >= MAX_NODES:
-            return
-        yield one
-        if not isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
-            waiting += ast.iter_child_nodes(one)

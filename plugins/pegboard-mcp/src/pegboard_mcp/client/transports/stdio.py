@@ -45,7 +45,7 @@ from pegboard_mcp.client.transports._link import GARBAGE_LIMIT, Link, shorten
 from pegboard_mcp.client.transports._messages import message_of, read_message
 from pegboard_mcp.client.transports._process import CHUNK, INSTALL_GRACE_S, end_group, start, throw_away
 from pegboard_mcp.packages import fetches, may_install
-from pegboard_mcp.streams import MessageReader, MessageWriter
+from pegboard_mcp.streams import MessageWriter, SteppingReader
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -68,7 +68,7 @@ SKIP_TIMES = 8
 """A line is skipped to its end up to this many times the limit."""
 
 
-class StdioReader(MessageReader):
+class StdioReader(SteppingReader):
     """Messages out of the server's stdout."""
 
     def __init__(self, link: StdioLink, fd: int) -> None:
@@ -82,13 +82,6 @@ class StdioReader(MessageReader):
         plain = codecs.lookup(definition.encoding).name == "utf-8"
         self._decoder = None if plain else codecs.getincrementaldecoder(definition.encoding)("replace")
         self.closed = False
-
-    async def receive(self) -> SessionMessage:
-        """The next message."""
-        try:
-            return await self.__anext__()
-        except StopAsyncIteration:
-            raise anyio.EndOfStream from None
 
     async def __anext__(self) -> SessionMessage:
         ready, lines = self._ready, self._lines
