@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from pegboard_mcp.client._errors import LinkError
 from pegboard_mcp.client.transports._lines import LOGGED_BYTES, LOGGED_LINES, LogBudget
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncIterator, Callable
 
     from pegboard_mcp.client.journal import Journal
     from pegboard_mcp.definitions import ServerDefinition
@@ -122,6 +123,21 @@ class Link:
     async def explain(self) -> LinkError:
         """`why`, after a short wait for what is still to come: an exit status, the last lines of stderr."""
         return self.why()
+
+
+@contextlib.asynccontextmanager
+async def beside() -> AsyncIterator[trio.Nursery]:
+    """A nursery whose tasks end with the block; what the block raises comes out as it is, and in no group of the
+    nursery's."""
+    fault: BaseException | None = None
+    async with trio.open_nursery() as nursery:
+        try:
+            yield nursery
+        except BaseException as raised:  # noqa: BLE001 - raised again below, outside of the nursery's group
+            fault = raised
+        nursery.cancel_scope.cancel()
+    if fault is not None:
+        raise fault
 
 
 def own_words(definition: ServerDefinition, text: str) -> str:

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import trio
 
+from pegboard_mcp.client.transports._link import beside
 from pegboard_mcp.client.transports._web import LOST_S, WebLink, fault_of, open_client
 from pegboard_mcp.streams import MessageReader
 
@@ -108,8 +109,7 @@ async def open_http(definition: ServerDefinition, on_gone: Callable[[], None]) -
         await trio.sleep(LOST_S)
         shield.cancel()
 
-    fault: BaseException | None = None
-    async with trio.open_nursery() as nursery:
+    async with beside() as nursery:
         nursery.start_soon(carry)
         nursery.start_soon(cut)
         try:
@@ -117,15 +117,11 @@ async def open_http(definition: ServerDefinition, on_gone: Callable[[], None]) -
             if link.gone.is_set():
                 raise link.why()
             yield link
-        except BaseException as raised:  # noqa: BLE001 - raised again below, outside of the nursery's group
-            fault = raised
-        link.leave()
-        left.set()
-        if not ready.is_set():
-            shield.cancel()  # a person is being asked
-        with trio.move_on_after(LEAVE_S, shield=True):
-            await carried.wait()
-        shield.cancel()
-        nursery.cancel_scope.cancel()
-    if fault is not None:
-        raise fault
+        finally:
+            link.leave()
+            left.set()
+            if not ready.is_set():
+                shield.cancel()  # a person is being asked
+            with trio.move_on_after(LEAVE_S, shield=True):
+                await carried.wait()
+            shield.cancel()

@@ -19,7 +19,7 @@ import trio
 from mcp.shared.message import SessionMessage
 
 from pegboard_mcp.client._errors import LinkError
-from pegboard_mcp.client.transports._link import GARBAGE_LIMIT
+from pegboard_mcp.client.transports._link import GARBAGE_LIMIT, beside
 from pegboard_mcp.client.transports._messages import read_message
 from pegboard_mcp.client.transports._web import (
     LOST_S,
@@ -92,8 +92,7 @@ class _SseWriter(MessageWriter):
 async def open_sse(definition: ServerDefinition, on_gone: Callable[[], None]) -> AsyncIterator[WebLink]:
     """Open the stream of a server and give the link to it. Raises `LinkError`."""
     link = WebLink(definition, on_gone)
-    fault: BaseException | None = None
-    async with open_client(link, answering=False) as client, trio.open_nursery() as nursery:
+    async with open_client(link, answering=False) as client, beside() as nursery:
         stream = _Stream(link, client)
         nursery.start_soon(stream.pump)
         nursery.start_soon(stream.cut)
@@ -105,12 +104,8 @@ async def open_sse(definition: ServerDefinition, on_gone: Callable[[], None]) ->
             if link.gone.is_set():
                 raise link.why()
             yield link
-        except BaseException as raised:  # noqa: BLE001 - raised again below, outside of the nursery's group
-            fault = raised
-        link.leave()
-        nursery.cancel_scope.cancel()
-    if fault is not None:
-        raise fault
+        finally:
+            link.leave()
 
 
 class _Stream:

@@ -22,7 +22,7 @@ from mcp.shared.message import SessionMessage
 
 from pegboard_httpclient.client import tls_context
 from pegboard_mcp.client._errors import LinkError
-from pegboard_mcp.client.transports._link import GARBAGE_LIMIT, Link, shorten
+from pegboard_mcp.client.transports._link import GARBAGE_LIMIT, Link, beside, shorten
 from pegboard_mcp.client.transports._messages import read_message
 from pegboard_mcp.client.transports._web import fault_of, mask_logs, status_fault
 from pegboard_mcp.streams import MessageReader, MessageWriter
@@ -214,25 +214,21 @@ async def open_websocket(definition: ServerDefinition, on_gone: Callable[[], Non
             carried.set()
             ready.set()
 
-    fault: BaseException | None = None
-    async with trio.open_nursery() as nursery:
+    async with beside() as nursery:
         nursery.start_soon(carry)
         try:
             await ready.wait()
             if link.gone.is_set():
                 raise link.why()
             yield link
-        except BaseException as raised:  # noqa: BLE001 - raised again below, outside of the nursery's group
-            fault = raised
-        link.leave()
-        link.over.set()
-        if not ready.is_set():
+        finally:
+            link.leave()
+            link.over.set()
+            if not ready.is_set():
+                shield.cancel()
+            with trio.move_on_after(LEAVE_S + 1, shield=True):
+                await carried.wait()
             shield.cancel()
-        with trio.move_on_after(LEAVE_S + 1, shield=True):
-            await carried.wait()
-        shield.cancel()
-    if fault is not None:
-        raise fault
 
 
 class _Stream(trio.abc.Stream):
