@@ -256,8 +256,9 @@ class Recorder:
             self._histograms[name].record(value, {key: attributes[key] for key in _COUNTED if key in attributes})
 
     def _added_to(self, call: Span, kind: str, attributes: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], None]:
-        """The call has a span already, and the conventions want no second one: its attributes are added to it."""
-        call.set_attributes(dict(attributes))
+        """The call has a span already, and the conventions want no second one: its attributes are added to it, but for
+        those that it has: the tool's name there is the server's own, without a prefix."""
+        call.set_attributes({key: value for key, value in attributes.items() if not key.startswith("gen_ai.")})
         started = perf_counter()
 
         def end(found: Mapping[str, Any]) -> None:

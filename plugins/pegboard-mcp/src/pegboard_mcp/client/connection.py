@@ -277,7 +277,8 @@ class Connection:
         return stamped
 
     def _metadata(self, method: str, params: Mapping[str, Any] | None, number: int) -> ClientMessageMetadata:
-        headers = {**self._headers, NUMBER_HEADER: str(number)}
+        # The trace stands in `_meta` too; what looks at HTTP alone, a proxy or a gateway, reads it here.
+        headers = {**self._headers, **(carrier.get() or {}), NUMBER_HEADER: str(number)}
         if self.modern:
             headers[MCP_METHOD_HEADER] = method
             params = params or {}

@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import random
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
@@ -35,7 +36,8 @@ from pegboard_manifest.bindings.http.redirects import MAX_REDIRECTS, differs_by_
 from pegboard_manifest.bindings.http.statuses import REPEATABLE, code_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping
+    from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+    from contextlib import AbstractContextManager
 
     import httpx2
 
@@ -68,6 +70,10 @@ class Received:
     body: bytes = attrs.field(repr=lambda body: f"<{len(body)} bytes>")
 
 
+def _unobserved(method: str, sent: int) -> AbstractContextManager[dict[str, Any]]:
+    return contextlib.nullcontext({})
+
+
 @attrs.frozen(kw_only=True)
 class Exchange:
     """One call, as the client has to carry it out.
@@ -82,6 +88,8 @@ class Exchange:
         tries: how often it is sent at most; 1 where it is not idempotent.
         follows: which redirects: none, on the same origin, or only to the same address with or without a slash.
         deadline: by the loop's clock, for the waits between tries.
+        observed: what observers hear of one request, given its method and how many were sent before it: each is a span
+            of its own, and the server's lies below it (OpenTelemetry's conventions for HTTP clients).
     """
 
     request: Request
@@ -93,6 +101,7 @@ class Exchange:
     tries: int = 1
     follows: Literal["none", "slash", "same-origin"] = "none"
     deadline: float = float("inf")
+    observed: Callable[[str, int], AbstractContextManager[dict[str, Any]]] = _unobserved
 
 
 @contextlib.asynccontextmanager
@@ -142,7 +151,10 @@ class HttpClient:
         if exchange.credentials:
             self._secrets.update(exchange.credentials.secrets)
         got, attempts = await self._retries.run(
-            partial(self._follow, exchange), _judged, tries=exchange.tries, deadline=exchange.deadline
+            partial(self._follow, exchange, itertools.count()),
+            _judged,
+            tries=exchange.tries,
+            deadline=exchange.deadline,
         )
         if isinstance(got, Received):
             return got
@@ -150,11 +162,11 @@ class HttpClient:
             got.error.details["tries"] = attempts
         raise got.error
 
-    async def _follow(self, exchange: Exchange) -> Received | _Refusal:
-        """Send once, and follow redirects where that is allowed."""
+    async def _follow(self, exchange: Exchange, sent: Iterator[int]) -> Received | _Refusal:
+        """Send once, and follow redirects where that is allowed; `sent` counts what is sent."""
         request = exchange.request
         for _ in range(MAX_REDIRECTS + 1):
-            received = await self._once(exchange, request)
+            received = await self._once(exchange, request, next(sent))
             if isinstance(received, _Refusal) or exchange.follows == "none":
                 return received
             following = redirected(request, received.status, received.headers.get("location", ""))
@@ -170,8 +182,12 @@ class HttpClient:
             )
         )
 
-    async def _once(self, exchange: Exchange, request: Request) -> Received | _Refusal:
-        """Send one request, and receive what is wanted of its answer."""
+    async def _once(self, exchange: Exchange, request: Request, sent: int) -> Received | _Refusal:
+        """Send one request, and receive what is wanted of its answer, within a span."""
+        with exchange.observed(request.method, sent) as ended:
+            return await self._exchanged(exchange, request, ended)
+
+    async def _exchanged(self, exchange: Exchange, request: Request, ended: dict[str, Any]) -> Received | _Refusal:
         if self._client is None:
             from pegboard_httpclient.client import Client
 
@@ -186,11 +202,18 @@ class HttpClient:
             check=partial(_check_address, exchange.base, whole.url),
         )
         if isinstance(answer, Failure):
+            ended["error.type"] = answer.kind.value
             return _refusal_of(answer, exchange, request.method)
+        ended["http.response.status_code"] = answer.status
+        if answer.status >= 400:
+            ended["error.type"] = str(answer.status)
         try:
-            return await _received(answer, exchange, request.method)
+            received = await _received(answer, exchange, request.method)
         finally:
             await answer.aclose()
+        if isinstance(received, _Refusal):
+            ended.setdefault("error.type", received.error.code.value)
+        return received
 
 
 @attrs.frozen

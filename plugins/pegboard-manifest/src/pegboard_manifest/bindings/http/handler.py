@@ -14,9 +14,11 @@ from pegboard_manifest.bindings.http.answer import MAX_BYTES, Reading, read_answ
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
+    from contextlib import AbstractContextManager
 
     import trio
 
+    from pegboard.protocols import Host
     from pegboard_manifest.bindings.http.request import Template
     from pegboard_manifest.document import Manifest
 
@@ -85,11 +87,15 @@ class _Plan:
         most = MAX_IN_LOOP[binding.get("output", {}).get("parser", "auto")]
         return cls(binding, server, template, reading, override, most, trio.CapacityLimiter(2))
 
-    def _told(self) -> dict[str, Any]:
+    def _observed(self, host: Host, method: str, sent: int) -> AbstractContextManager[dict[str, Any]]:
         """What observers hear of a request: to whom it goes, and nothing of what is asked."""
         base = self.template.base
-        told = {"http.request.method": self.binding["method"], "server.address": base.host}
-        return told if base.port is None else {**told, "server.port": base.port}
+        told: dict[str, Any] = {"http.request.method": method, "server.address": base.host}
+        if base.port is not None:
+            told["server.port"] = base.port
+        if sent:
+            told["http.request.resend_count"] = sent
+        return host.span(method, "client", told)
 
     async def call(self, context: CallContext, client: Any, arguments: Mapping[str, Any]) -> Any:
         from pegboard_manifest.bindings.http.auth import NONE, credentials_of
@@ -111,12 +117,9 @@ class _Plan:
             tries=server.get("retries", RETRIES) + 1 if reading.is_idempotent else 1,
             follows=server.get("redirects", "slash"),
             deadline=context.deadline,
+            observed=partial(self._observed, context.session.host),
         )
-        with context.session.host.span(request.method, "client", self._told()) as ended:
-            received = await client.send(exchange)
-            ended["http.response.status_code"] = received.status
-            if received.status >= 400:
-                ended["error.type"] = str(received.status)
+        received = await client.send(exchange)
         uri = request.url.partition("?")[0]
         read = partial(read_answer, self.binding, received.status, received.headers, received.body, reading, uri)
         if len(received.body) > self.most_in_loop:
