@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     import trio
 
-    from pegboard.protocols import Host
+    from pegboard import Host
     from pegboard_manifest.bindings.http.request import Template
     from pegboard_manifest.document import Manifest
 
