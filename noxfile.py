@@ -50,13 +50,12 @@ BUILT: dict[str, Path] = {}
 """The wheel of each package, where the session `wheels` has run before: nobody need build it again."""
 
 
-def install(session: nox.Session, *what: str, compiled: bool = True) -> None:
+def install(session: nox.Session, *what: str) -> None:
     """Install exact versions; what belongs to this repository comes from its folder or wheel, never from an index.
 
-    Tests start many programs, and each would compile what it imports; where few are started, most of an environment
-    would be compiled for nobody.
+    Nothing is compiled before it is imported: that takes ten times as long as installing, and most never is.
     """
-    session.install("-c", str(ROOT / "constraints.txt"), *what, env={"UV_COMPILE_BYTECODE": str(int(compiled))})
+    session.install("-c", str(ROOT / "constraints.txt"), *what)
 
 
 def folders(*names: str, extras: bool = True) -> list[str]:
@@ -90,7 +89,7 @@ def is_library(package: str) -> bool:
 @nox.session
 def lint(session: nox.Session) -> None:
     """Style and format."""
-    install(session, "ruff", compiled=False)
+    install(session, "ruff")
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
 
@@ -99,7 +98,7 @@ def lint(session: nox.Session) -> None:
 def types(session: nox.Session) -> None:
     """Strict types of every package, and of a program that uses the public API."""
     ours = [built(name, EXTRAS.get(name, "")) for name in PACKAGES]
-    install(session, "mypy", "types-pyyaml", "pytest", *ours, compiled=False)
+    install(session, "mypy", "types-pyyaml", "pytest", *ours)
     sources = [str(path / "src") for path in PACKAGES.values()]
     session.run("mypy", "--python-executable", f"{session.bin}/python", *sources, "tests/typing_api.py")
 
@@ -139,7 +138,7 @@ def alone(session: nox.Session, package: str) -> None:
     """
     ours = [built("pegboard", "[testing]"), *map(built, with_ours(package))]
     own = [*TESTS, *TESTS_OF.get(package, ())] if session.posargs else []
-    install(session, *own, *ours, compiled=bool(session.posargs))
+    install(session, *own, *ours)
     if session.posargs:
         session.run("pytest", "-q", "-n", "auto", str(PACKAGES[package] / "tests"), *session.posargs)
     session.chdir(PACKAGES[package])
@@ -171,13 +170,13 @@ def thorough(session: nox.Session) -> None:
 @nox.session
 def wheels(session: nox.Session) -> None:
     """Build every package once, for later sessions too, and take the tour with what the wheels installed."""
-    install(session, "hatchling", compiled=False)
+    install(session, "hatchling")
     out = Path(session.create_tmp()).resolve() / "dist"
     shutil.rmtree(out, ignore_errors=True)
     session.run("python", "tests/kit/wheels.py", str(out), *map(str, PACKAGES.values()))
     made = {path.name.split("-")[0].replace("_", "-"): path for path in out.glob("*.whl")}
     BUILT.update({name: made[name] for name in PACKAGES})
-    install(session, *map(str, BUILT.values()), compiled=False)
+    install(session, *map(str, BUILT.values()))
     data = {"XDG_DATA_HOME": str(Path(session.create_tmp()).resolve() / "data")}
     session.run("pegboard", "batch", "examples/tour.jsonl", env=data, silent=True)
     through_mcp = ("--mcp-config", "examples/mcp.json", "batch", "examples/mcp.jsonl")
@@ -193,13 +192,13 @@ def wheels(session: nox.Session) -> None:
 @nox.session
 def author(session: nox.Session) -> None:
     """What an author does: a new plugin passes its own tests and the publish gate the moment it is made."""
-    install(session, built("pegboard", "[testing]"), compiled=False)
+    install(session, built("pegboard", "[testing]"))
     folder = Path(session.create_tmp()).resolve() / "author"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     session.chdir(folder)
     session.run("pegboard", "new", "plugin", "coin")
-    install(session, "-e", "pegboard-coin", compiled=False)
+    install(session, "-e", "pegboard-coin")
     session.chdir(folder / "pegboard-coin")
     session.run("pytest", "-q")
     session.run("pegboard", "check")

@@ -73,7 +73,7 @@ class Peers:
             if not _is_whole(target):
                 shutil.rmtree(target, ignore_errors=True)
                 self.new_venv(target)
-                self.pip_for(target, *requirements, env={**os.environ, "UV_COMPILE_BYTECODE": "0"})
+                self.pip_for(target, *requirements)
                 _mark(target)
         return target
 
@@ -83,9 +83,9 @@ class Peers:
         made = [uv, "venv", "-q", "--python", sys.executable] if uv else [sys.executable, "-m", "venv", "--without-pip"]
         self.programs.run([*made, str(target)])
 
-    def pip_for(self, venv: Path, *words: str, env: Mapping[str, str] | None = None) -> None:
+    def pip_for(self, venv: Path, *words: str) -> None:
         """Install into an environment; nothing of the settings of this repository holds there."""
-        self.programs.run([*self.installer(str(venv / "bin" / "python")), *words], cwd=venv, env=env)
+        self.programs.run([*self.installer(str(venv / "bin" / "python")), *words], cwd=venv)
 
     def pip(self, folder: Path, *words: str) -> None:
         """Install into a folder with what there is: uv, this environment's pip, or another one's."""
