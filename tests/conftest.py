@@ -64,16 +64,18 @@ class Peers:
             self.programs.cannot_start(name, "it could not be installed")
         return target
 
-    def venv(self, name: str, *requirements: str) -> Path:
-        """An environment of its own with these; it is made where it stays, since its programs know their place. What
-        they import they compile: most of it nobody ever does.
+    def venv(self, name: str, *requirements: str, compiled: bool = False) -> Path:
+        """An environment of its own with these; it is made where it stays, since its programs know their place.
+
+        What they import they compile, and most of it nobody ever does. `compiled` is for programs that are asked for
+        their help: whoever asks tells them to write nothing, and each of a hundred commands would compile it anew.
         """
         target = self._place(name, requirements)
         with _waiting_for_others(target.with_suffix(".lock")):
             if not _is_whole(target):
                 shutil.rmtree(target, ignore_errors=True)
                 self.new_venv(target)
-                self.pip_for(target, *requirements)
+                self.pip_for(target, *requirements, env={**os.environ, "UV_COMPILE_BYTECODE": str(int(compiled))})
                 _mark(target)
         return target
 
@@ -83,9 +85,9 @@ class Peers:
         made = [uv, "venv", "-q", "--python", sys.executable] if uv else [sys.executable, "-m", "venv", "--without-pip"]
         self.programs.run([*made, str(target)])
 
-    def pip_for(self, venv: Path, *words: str) -> None:
+    def pip_for(self, venv: Path, *words: str, env: Mapping[str, str] | None = None) -> None:
         """Install into an environment; nothing of the settings of this repository holds there."""
-        self.programs.run([*self.installer(str(venv / "bin" / "python")), *words], cwd=venv)
+        self.programs.run([*self.installer(str(venv / "bin" / "python")), *words], cwd=venv, env=env)
 
     def pip(self, folder: Path, *words: str) -> None:
         """Install into a folder with what there is: uv, this environment's pip, or another one's."""

@@ -248,14 +248,14 @@ def _site_packages(venv: Path) -> str:
 @pytest.fixture(scope="session")
 def sqlite_utils(peers: Any, base_env: dict[str, str], make_built: Callable[..., Built]) -> Built:
     """sqlite-utils: a click program with subcommands."""
-    venv = peers.venv("sqlite-utils", *SQLITE_UTILS)
+    venv = peers.venv("sqlite-utils", *SQLITE_UTILS, compiled=True)
     return make_built("sqlite-utils", ("--program", "sqlite-utils"), _on_path(venv, base_env))
 
 
 @pytest.fixture(scope="session")
 def csvkit(peers: Any, base_env: dict[str, str], make_built: Callable[..., Built]) -> Built:
     """csvkit: fourteen argparse programs of one distribution."""
-    venv = peers.venv("csvkit", *CSVKIT)
+    venv = peers.venv("csvkit", *CSVKIT, compiled=True)
     return make_built("csvkit", ("--program", "csvkit"), _on_path(venv, base_env))
 
 

@@ -73,7 +73,7 @@ def run(place: Path, program: str, *arguments: str, **variables: str) -> subproc
     """Run a program with what is installed in a folder in reach."""
     return subprocess.run(
         [sys.executable, "-c", program, *arguments],
-        env={**os.environ, "PYTHONPATH": str(place), "PYTHONDONTWRITEBYTECODE": "1", **variables},
+        env={**os.environ, "PYTHONPATH": str(place), **variables},
         capture_output=True,
         text=True,
         timeout=120,
