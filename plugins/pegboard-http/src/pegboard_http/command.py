@@ -28,7 +28,7 @@ def gateway(run: ProgramRun, bind: str, port: int, user_id: str | None, inspects
     """Serve the board as an HTTP API: GET /openapi.json, GET /tools, POST /tools/NAME."""
     from pegboard_http.serving import serve_gateway
     from pegboard_http.settings import HttpSettings
-    from pegboard_serving import serve_until_signal
+    from pegboard_serving import serve_until_signal, tools_of
 
     settings = next(
         (one.settings for one in run.load_board().plugins if isinstance(one.settings, HttpSettings)), HttpSettings()
@@ -36,10 +36,7 @@ def gateway(run: ProgramRun, bind: str, port: int, user_id: str | None, inspects
 
     async def main(host: Host) -> None:
         serve = partial(serve_gateway, host, bind=bind, port=port, user_id=user_id, settings=settings)
-        seen = (
-            host.board.visible_tools().offered.tools
-        )  # of the configuration's own profile; that of a token may be another
-        tools = "1 tool" if len(seen) == 1 else f"{len(seen)} tools"
+        tools = tools_of(host.board)
         async with _inspecting(host) if inspects else contextlib.nullcontext():
             await serve_until_signal(
                 serve, lambda url: click.echo(f"serving {tools} at {url} (Ctrl-C ends it)", err=True)

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
     import trio
 
+    from pegboard import Board
+
 __all__ = [
     "LAST_S",
     "Caller",
@@ -47,6 +49,7 @@ __all__ = [
     "require_credential",
     "serve_until_signal",
     "tls_of",
+    "tools_of",
     "url_of",
 ]
 
@@ -306,6 +309,15 @@ def bound_socket(bind: str, port: int) -> socket.socket:
         hint = hints.get(problem.errno or 0, "choose another --host or --port")
         raise ConfigError(f"cannot serve on {where}: {problem.strerror}", hint=hint) from problem
     return bound
+
+
+def tools_of(board: Board) -> str:
+    """How many tools the configuration's own profile sees, in words; that of a token may be another.
+
+    .. versionadded:: 0.1
+    """
+    seen = board.visible_tools().offered.tools
+    return "1 tool" if len(seen) == 1 else f"{len(seen)} tools"
 
 
 def url_of(scheme: str, host: str, port: int) -> str:

@@ -16,7 +16,7 @@ import click
 if TYPE_CHECKING:
     from typing import Literal
 
-    from pegboard import Board, Host
+    from pegboard import Host
     from pegboard.cli import ProgramRun
     from pegboard_mcp.settings import McpSettings
 
@@ -117,7 +117,7 @@ async def _serve_http(
 ) -> None:
     """Serve until a signal says to end; `descriptor`: where another process of the program hands over its socket."""
     from pegboard_mcp.server.http import serve_http
-    from pegboard_serving import serve_until_signal
+    from pegboard_serving import serve_until_signal, tools_of
 
     serve = partial(serve_http, host, transport=transport, bind=bind, port=port, user_id=user_id, settings=settings)
     if descriptor is not None:
@@ -126,14 +126,8 @@ async def _serve_http(
         async with handed_over(descriptor) as (shared, tell):
             await serve_until_signal(partial(serve, shared=shared), tell)
         return
-    tools = _count_of(host.board)
+    tools = tools_of(host.board)
     await serve_until_signal(serve, lambda url: click.echo(f"serving {tools} at {url} (Ctrl-C ends it)", err=True))
-
-
-def _count_of(board: Board) -> str:
-    """How many tools the configuration's own profile sees; that of a token may be another."""
-    seen = board.visible_tools().offered.tools
-    return "1 tool" if len(seen) == 1 else f"{len(seen)} tools"
 
 
 # -- several processes
@@ -163,7 +157,7 @@ def _serve_processes(
     from pegboard_mcp.commands.connect import options_of, running_program
     from pegboard_mcp.server.http import endpoint_of, require_caller
     from pegboard_mcp.server.processes import Processes
-    from pegboard_serving import bound_socket
+    from pegboard_serving import bound_socket, tools_of
 
     require_caller(bind, settings)
     board = run.load_board()
@@ -176,7 +170,7 @@ def _serve_processes(
         command += ["--user", user_id] if user_id is not None else []
         parent = Processes(command, count, bound, settings.stop_timeout_s, tell)
 
-        where = f"{_count_of(board)} at {endpoint_of(transport, address)}"
+        where = f"{tools_of(board)} at {endpoint_of(transport, address)}"
         ready = f"serving {where} in {count} processes (Ctrl-C ends it, SIGHUP replaces them)"
         trio.run(parent.run, lambda: tell(ready))
 
