@@ -20,10 +20,11 @@ import trio
 import trio.testing
 
 import pegboard_nats.plugin
-from pegboard import CallContext, ErrorCode, Host, TextContent, ToolResult, open_host, tool
+from pegboard import CallContext, ErrorCode, Host, SourceState, TextContent, ToolResult, open_host, tool
 from pegboard import trace as traces
 from pegboard_nats import calls, wire
-from pegboard_nats.client import Client, NoRespondersError, Servers, open_client
+from pegboard_nats.client import Client, Mailbox, NoRespondersError, Servers, open_client
+from pegboard_nats.protocol import Message
 from pegboard_nats.worker import Worker
 
 if TYPE_CHECKING:
@@ -90,6 +91,12 @@ async def called(host: Host, name: str, started: trio.Event) -> AsyncIterator[li
 async def offers(host: Host, *names: str) -> None:
     with trio.fail_after(30):
         while not set(names) <= set(host.tools):
+            await host.wait_source_moved()
+
+
+async def ready(host: Host, group: str) -> None:
+    with trio.fail_after(30):
+        while host.board.source_states[f"nats:{group}"][0] is not SourceState.READY:
             await host.wait_source_moved()
 
 
@@ -616,6 +623,74 @@ async def test_tools_come_and_go_with_the_board_of_the_worker(nats_server: NatsS
         with trio.fail_after(30):
             while "add" in host.tools:
                 await host.wait_source_moved()
+
+
+async def test_hosts_ask_their_groups_alone_and_each_thing_once(nats_server: NatsServer, group: str) -> None:
+    """A system would drown in its own questions otherwise (benchmarks/scale.py)."""
+    heard: Counter[str] = Counter()
+
+    def note(message: Any) -> None:
+        words = message.subject.removeprefix(f"pb.{group}.").split(".")
+        heard[words[0]] += 1
+
+    async with linked(nats_server) as client:
+        for subject in ("$SRV.>", f"pb.{group}.service.>", f"pb.{group}.definitions.>"):
+            client.subscribe(subject, note)
+        await client.flush()
+        async with working(nats_server, group, add), hosting(nats_server, group, expect=["add"]) as host:
+            await ready(host, group)
+            await client.flush()
+            asked = heard["service"]
+            assert heard == {"service": asked, "definitions": 1}
+            said = trio.Event()
+            client.subscribe(f"pb.{group}.changed", lambda message: said.set())
+            await client.flush()
+            async with working(nats_server, group, add), hosting(nats_server, group, expect=["add"]) as other:
+                with trio.fail_after(30):
+                    await said.wait()
+                await ready(other, group)
+                await client.flush()
+                # The first host did not look for the worker that said so, and the second knew what it would be told.
+                assert heard == {"service": asked + 1, "definitions": 1}
+
+
+async def test_definitions_that_nobody_can_tell_cost_those_tools_alone(nats_server: NatsServer, group: str) -> None:
+    @tool
+    async def late() -> str:
+        """Come late."""
+        return "late"
+
+    async with (
+        linked(nats_server) as client,
+        working(nats_server, group, add) as worker,
+        hosting(nats_server, group, expect=["add"]) as host,
+    ):
+        await client.publish(f"pb.{group}.changed", wire.to_bytes({"id": "gone", "hash": "0" * 40}))
+        worker.host.add(late)  # type: ignore[attr-defined]
+        await offers(host, "late")
+        await ready(host, group)
+
+
+@pytest.mark.parametrize("answers", [True, False])
+async def test_a_silence_is_judged_once_the_server_has_been_heard(autojump_clock: Any, answers: bool) -> None:
+    """On a narrow line the worker's word may be behind something large; a server that is silent ends the wait."""
+    mailbox = Mailbox("inbox.1")
+
+    class LateLine:
+        async def flush(self) -> None:
+            await trio.sleep(5)
+            if not answers:
+                raise trio.TooSlowError
+            for kind in ({wire.KIND: wire.ACCEPTED, wire.INSTANCE: "w1"}, {wire.KIND: wire.RESULT}):
+                mailbox.put(Message("inbox.1", 1, None, kind, wire.to_bytes(ToolResult([TextContent("7")]).to_json())))
+
+    conversation = calls._Conversation(LateLine(), wire.Subjects("pb", "g"), mailbox, alive_s=1)  # type: ignore[arg-type]
+    if answers:
+        assert "7" in (await conversation.result(None)).text  # type: ignore[arg-type]
+    else:
+        with pytest.raises(calls._LostError, match="does not answer"):
+            await conversation.result(None)  # type: ignore[arg-type]
+    assert trio.current_time() == pytest.approx(6, abs=0.1)
 
 
 async def test_a_worker_with_another_definition_does_not_do_it(nats_server: NatsServer, group: str) -> None:

@@ -32,7 +32,7 @@ def inbox_of(role: str) -> str:
 
 def roles(prefix: str) -> dict[str, Role]:
     """The roles, for groups below a prefix."""
-    calls = tuple(f"{prefix}.*.{what}.>" for what in ("call", "cancel", "alive", "definitions"))
+    calls = tuple(f"{prefix}.*.{what}.>" for what in ("call", "cancel", "alive", "definitions", "service"))
     stream = f"{prefix}-limits".replace(".", "_")
     limits = (
         f"{prefix}-limits.>",
@@ -54,7 +54,7 @@ def roles(prefix: str) -> dict[str, Role]:
         "worker": Role(
             (changed, f"{INBOX}.>", *limits, *write_calls), (*calls, "$SRV.>", inboxes["worker"], inboxes["limits"])
         ),
-        "watcher": Role(("$SRV.>",), (changed, inboxes["watcher"])),
+        "watcher": Role(("$SRV.>", f"{prefix}.*.service.>"), (changed, inboxes["watcher"])),
     }
 
 
@@ -66,6 +66,9 @@ def server_config(prefix: str, listen: str, store: str, keys: Mapping[str, KeyPa
         "# Hosts call, workers answer, watchers look. `pegboard doctor` tries it on the running server.",
         f"listen: {json.dumps(listen)}",
         f"jetstream: {{ store_dir: {json.dumps(store)} }}",
+        # A machine that is cut off without a word is given calls until it is missed: for half a minute, not for six.
+        'ping_interval: "10s"',
+        "ping_max: 2",
         f"accounts: {json.dumps({'PEGBOARD': account}, indent=2)}",
     ]
     return "\n".join(lines) + "\n"

@@ -232,17 +232,22 @@ class _Conversation:
 
     async def result(self, context: CallContext) -> ToolResult:
         """Listen until the result is there; raises as `RemoteCalls._once`."""
-        gone = False
+        gone = is_line_heard = False
         while True:
             message: Message | None = None
-            with trio.move_on_after(0 if gone else self._alive_s):
+            with trio.move_on_after(0 if gone or is_line_heard else self._alive_s):
                 message = await self._mailbox.get()
             if message is None:
                 if gone:
                     raise _LostError("its worker does not know of it any more")
-                gone = not await self._is_running()
+                if self.instance is not None:
+                    gone = not await self._is_running()
+                elif is_line_heard:
+                    raise _LostError(f"no worker accepted it within {self._alive_s:g} s")
+                else:
+                    is_line_heard = await self._hear_line()
                 continue
-            self._silences = 0
+            self._silences, is_line_heard = 0, False
             kind = message.headers.get(wire.KIND)
             if kind == wire.ACCEPTED:
                 self.instance = message.headers.get(wire.INSTANCE, "")
@@ -266,14 +271,25 @@ class _Conversation:
                     self.is_over = True
                     return self._read_result(message)
 
+    async def _hear_line(self) -> bool:
+        """Hear all that the server has sent so far: on a narrow line a worker's word may be behind something large.
+
+        Raises:
+            _LostError: the server is silent.
+        """
+        try:
+            await self._client.flush()
+        except trio.TooSlowError:
+            raise _LostError("the server does not answer") from None
+        return True
+
     async def _is_running(self) -> bool:
         """Whether the worker still has the call; True where it is silent, and may be busy.
 
         Raises:
             _LostError: it is not there any more.
         """
-        if self.instance is None:
-            raise _LostError(f"no worker accepted it within {self._alive_s:g} s")
+        assert self.instance is not None
         where = self._subjects.of("alive", self.instance)
         try:
             answer = await self._client.request(where, self._mailbox.subject.encode(), timeout_s=self._alive_s)

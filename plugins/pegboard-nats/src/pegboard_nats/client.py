@@ -56,6 +56,7 @@ MAX_WAITING = 65_536
 """Messages that may wait for one reader; `MAX_WAITING_BYTES` of payload."""
 MAX_WAITING_BYTES = 64 * 1024 * 1024
 MAX_SERVERS = 64
+LARGE_AT_ONCE = 2
 INBOX_SID = 1
 """The first subscription of a client is that to its inbox."""
 RECEIVE_BYTES = 65_536
@@ -262,6 +263,7 @@ class Client:
 
     Attributes:
         trouble: why there is no link; None where there is one.
+        large: limits how many large answers are asked for at once: on a narrow line more would only be late together.
     """
 
     def __init__(self, servers: Servers, *, tell: Callable[[str], None] | None = None) -> None:
@@ -273,6 +275,7 @@ class Client:
         self._tell = tell or (lambda text: None)
         self._link: _Link | None = None
         self._changed = trio.Event()
+        self.large = trio.CapacityLimiter(LARGE_AT_ONCE)
         self.trouble: str | None = "it has not connected yet"
         self._inbox = f"{servers.inbox}.{secrets.token_hex(11)}"
         self._tokens = 0

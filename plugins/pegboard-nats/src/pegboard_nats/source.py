@@ -1,15 +1,20 @@
 """The tools of a group's workers, as a source of the host.
 
-Who is there is asked by the service protocol of NATS (ADR-32) when the link comes, when a worker says that something
-changed, and now and then. What they offer is asked by its hash: a thousand workers of one build are asked once. Where
-workers differ, as while a new build is rolled out, each tool is as most of them have it; a worker that has another
-definition of it turns a call away, and another one does it.
+Who is there is asked as the service protocol of NATS does (ADR-32), when the link comes and now and then; in between,
+workers that come, go or change say so, with the hash of what they offer. What they offer is asked by that hash: a
+thousand workers of one build are asked once, and nobody where it is known from the last time. Where workers differ, as
+while a new build is rolled out, each tool is as most of them have it; a worker that has another definition of it turns
+a call away, and another one does it.
+
+What many hosts do of many workers is bounded (`benchmarks/scale.py` shows it): a host hears the workers of its groups
+alone, hears of each change once, and the more there are, the longer it lets changes come together.
 
 Tools of workers that are gone stay on the board: their calls say that nobody is there, and go on once somebody is.
 """
 
 from __future__ import annotations
 
+import json
 import logging
 import random
 from collections import Counter
@@ -34,7 +39,11 @@ if TYPE_CHECKING:
 log = logging.getLogger("pegboard")
 
 LOOK_S = 30.0
-"""How often workers are looked for where nothing says that something changed; half to whole of it."""
+LOOK_EACH_S = 0.05
+"""How often workers are looked for where nothing says that something changed, and how much later for each that is
+there; half to whole of it. Only those that were killed are found missing so: the others say that they go."""
+AGAIN_S = 5.0
+"""And where none was found, or none said what it offers."""
 QUIET_S = 0.1
 """Once a worker has answered: how long the next may take, where it is looked again soon."""
 ANSWER_S = 1.0
@@ -43,7 +52,11 @@ MOST_S = 5.0
 """How long all of them may take."""
 MAX_WORKERS = 10_000
 SETTLE_S = 0.05
-"""Workers that are started together are looked at together."""
+SETTLE_EACH_S = 0.001
+MAX_SETTLE_S = 5.0
+"""Changes that come together are taken up together: how long to wait, how much longer for each worker, and at most."""
+MADE_AT_ONCE = 10
+"""So many tools take a millisecond; then others have their turn."""
 
 
 def make_sources(settings: NatsSettings) -> list[NatsSource]:
@@ -62,8 +75,11 @@ class NatsSource:
         self.required = options.required
         self._subjects = wire.Subjects(settings.prefix, group)
         self._settings = settings
-        self._offered: dict[str, list[dict[str, Any]]] = {}  # definitions by their hash
-        self._shown: tuple[Any, ...] | None = None
+        self._workers: dict[str, str] = {}  # what each offers, as its hash
+        self._news: dict[str, str] = {}  # the same, of those that said so since they were looked at; "": gone
+        self._offered: dict[str, dict[str, str]] = {}  # definitions by their hash, as canonical JSON by name
+        self._made: dict[str, Tool] = {}  # the tools of definitions that are on the board
+        self._shown: dict[str, str] | None = None
         self._group: GroupStatus | None = None  # as it was last looked at for somebody
         self._server: dict[str, str] = {}
         self._look_for_somebody: Callable[[], None] | None = None
@@ -80,7 +96,9 @@ class NatsSource:
         from pegboard_nats import known
 
         definitions = known.read(known.path_of(self._subjects.group, self._settings))
-        return None if definitions is None else self._tools(_by_fingerprint(definitions))
+        if definitions is None:
+            return None
+        return [made for text in _by_name(definitions).values() if (made := self._make(text)) is not None]
 
     def describe(self) -> SourceDetails:
         """The group as it was last looked at, and have it looked at: whoever shows it asks again."""
@@ -97,31 +115,52 @@ class NatsSource:
         """Follow what the group's workers offer, until cancelled."""
         import trio
 
+        from pegboard_nats import known
+
         client = link_of(self._settings)
         assert client is not None, "the host opens its link before its sources"
         changed = trio.Event()
+        look_at = trio.current_time()
         verb = "INFO"
 
         def note(message: Message) -> None:
-            changed.set()
+            said = wire.from_bytes(message.payload)
+            instance, digest = str(said.get("id"))[: wire.MAX_ID], str(said.get("hash", ""))[: wire.MAX_ID]
+            if instance in self._workers or len(self._workers) + len(self._news) < MAX_WORKERS:
+                self._news[instance] = digest
+                changed.set()
+
+        async def new_link() -> None:
+            nonlocal look_at
+            await client.wait_changed()
+            look_at = trio.current_time()
 
         def look() -> None:
-            nonlocal verb
-            verb = "STATS"  # it tells all that INFO does
+            nonlocal verb, look_at
+            verb, look_at = "STATS", trio.current_time()  # it tells all that INFO does
             changed.set()
 
         self._look_for_somebody = look
         slot.set_state(SourceState.STARTING)
+        path = known.path_of(self._subjects.group, self._settings)
+        if definitions := await trio.to_thread.run_sync(known.read, path):
+            self._offered[wire.hash_of(definitions)] = _by_name(definitions)  # where it is one build's, nobody is asked
         subscription = client.subscribe(self._subjects.of("changed"), note)
         try:
             while True:
-                changed, asked = trio.Event(), verb
+                changed = trio.Event()
+                asked = verb if look_at <= trio.current_time() else None
                 verb = "INFO"
                 state, reason = await self._look(client, slot, asked)
                 slot.set_state(state, reason)
-                with trio.move_on_after(LOOK_S * random.uniform(0.5, 1.0)):
-                    await _first(changed.wait, client.wait_changed)
-                    await trio.sleep(SETTLE_S * random.uniform(0.5, 1.0))
+                many = len(self._workers)
+                if asked or state is not SourceState.READY:
+                    pause_s = LOOK_S + many * LOOK_EACH_S if state is SourceState.READY else AGAIN_S
+                    look_at = trio.current_time() + pause_s * random.uniform(0.5, 1.0)
+                with trio.move_on_at(look_at):
+                    await _first(changed.wait, new_link)
+                    settle_s = min(SETTLE_S + many * SETTLE_EACH_S, MAX_SETTLE_S)
+                    await trio.sleep(settle_s * random.uniform(0.5, 1.0))
         finally:
             from pegboard_nats.client import LinkError
 
@@ -131,8 +170,12 @@ class NatsSource:
             except LinkError:
                 log.debug("the link was gone before its source")
 
-    async def _look(self, client: Client, slot: SourceSlot, verb: str) -> tuple[SourceState, str | None]:
-        """Who is there, and what they offer; how the source is doing, then."""
+    async def _look(self, client: Client, slot: SourceSlot, verb: str | None) -> tuple[SourceState, str | None]:
+        """Take up who is there, and what they offer; how the source is doing, then.
+
+        Args:
+            verb: what workers are asked for; None: nothing, what they said by themselves is taken up.
+        """
         import trio
 
         from pegboard_nats.client import LinkError
@@ -143,13 +186,18 @@ class NatsSource:
                 await client.wait_connected()
         group = self._subjects.group
         try:
-            workers = await find_workers(client, verb, self._subjects.prefix, group)
-            if verb == "STATS":
-                self._group = next(iter(groups_of(workers)), None)
-                self._server = {"name": client.info.server_name, "version": client.info.version}
-            if not workers:
+            if verb is not None:
+                found = await find_workers(client, verb, self._subjects.prefix, group)
+                self._workers = {str(one.get("id")): str(one["metadata"].get("hash", "")) for one in found}
+                if verb == "STATS":
+                    self._group = next(iter(groups_of(found)), None)
+                    self._server = {"name": client.info.server_name, "version": client.info.version}
+            self._workers |= self._news
+            self._news.clear()
+            self._workers = {instance: digest for instance, digest in self._workers.items() if digest}
+            if not self._workers:
                 return SourceState.BACKING_OFF, f"no worker of the group {group!r} answers; it is looked for again"
-            counts = Counter(str(one.get("metadata", {}).get("hash", "")) for one in workers)
+            counts = Counter(self._workers.values())
             await self._fetch(client, counts)
         except trio.TooSlowError:
             return SourceState.BACKING_OFF, f"no worker of the group {group!r} says what it offers; it is asked again"
@@ -159,23 +207,40 @@ class NatsSource:
         return SourceState.READY, None
 
     async def _fetch(self, client: Client, counts: Iterable[str]) -> None:
-        """Ask for definitions that are not known yet; what is not what its hash says is left out."""
+        """Ask for definitions that are not known yet; what is not what its hash says is left out.
+
+        Raises:
+            LinkError, trio.TooSlowError: none at all could be had.
+        """
+        import trio
+
+        from pegboard_nats.client import LinkError
+
         known = self._offered
         self._offered = {digest: known[digest] for digest in counts if digest in known}
+        problem: Exception | None = None
         for digest in counts:
-            if digest not in known and digest.isalnum():
+            if digest in known or not digest.isalnum():
+                continue
+            try:
                 definitions = await self._definitions(client, digest)
-                if wire.hash_of(definitions) == digest:
-                    self._offered[digest] = definitions
-                else:
-                    log.warning("definitions of the group %s are not what their hash says", self._subjects.group)
+            except (LinkError, trio.TooSlowError) as one:  # who has it may have gone; the others are there
+                problem = one
+                continue
+            if wire.hash_of(definitions) == digest:
+                self._offered[digest] = _by_name(definitions)
+            else:
+                log.warning("definitions of the group %s are not what their hash says", self._subjects.group)
+        if problem is not None and not self._offered:
+            raise problem
 
     async def _definitions(self, client: Client, digest: str) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = []
         start: Any = 0
         while type(start) is int and len(found) < wire.MAX_TOOLS:
             where = self._subjects.of("definitions", digest)
-            answer = await client.request(where, wire.to_bytes({"from": start}), timeout_s=ANSWER_S * 5)
+            async with client.large:
+                answer = await client.request(where, wire.to_bytes({"from": start}), timeout_s=ANSWER_S * 5)
             page = wire.from_bytes(answer.payload)
             tools = page.get("tools")
             given = [one for one in tools if isinstance(one, dict)] if isinstance(tools, list) else []
@@ -190,30 +255,33 @@ class NatsSource:
         from pegboard_nats import known
 
         votes: dict[str, Counter[str]] = {}
-        given: dict[tuple[str, str], dict[str, Any]] = {}
-        for digest, definitions in self._offered.items():
-            for (name, fingerprint), one in _by_fingerprint(definitions).items():
-                votes.setdefault(name, Counter())[fingerprint] += counts[digest]
-                given[name, fingerprint] = one
+        for digest, offered in self._offered.items():
+            for name, text in offered.items():
+                votes.setdefault(name, Counter())[text] += counts[digest]
         # Of two that as many have, always the same one: hosts must agree.
-        names = ((name, max(sorted(votes[name]), key=votes[name].__getitem__)) for name in sorted(votes))
-        chosen = {key: given[key] for key in names}
-        if (shown := tuple(chosen)) == self._shown:
+        chosen = {name: max(sorted(votes[name]), key=votes[name].__getitem__) for name in sorted(votes)}
+        if chosen == self._shown:
             return
-        slot.replace(self._tools(chosen))
-        self._shown = shown
+        before, self._made = self._made, {}
+        for number, text in enumerate(chosen.values()):
+            if number % MADE_AT_ONCE == 0:
+                await trio.lowlevel.checkpoint()
+            made = before.get(text) or self._make(text)
+            if made is not None:
+                self._made[text] = made
+        slot.replace(list(self._made.values()))
+        self._shown = chosen
         path = known.path_of(self._subjects.group, self._settings)
-        await trio.to_thread.run_sync(known.write, path, list(chosen.values()))
+        await trio.to_thread.run_sync(lambda: known.write(path, [json.loads(text) for text in chosen.values()]))
 
-    def _tools(self, chosen: Mapping[tuple[str, str], Mapping[str, Any]]) -> list[Tool]:
-        made = (self._made(name, fingerprint, given) for (name, fingerprint), given in chosen.items())
-        return [one for one in made if one is not None]
-
-    def _made(self, name: str, fingerprint: str, given: Mapping[str, Any]) -> Tool | None:
+    def _make(self, text: str) -> Tool | None:
+        """The tool of a definition; None: it is none."""
+        given = json.loads(text)
+        name = str(given["definition"]["name"])
         try:
-            made = wire.tool_of(given, _unset, self._subjects.group)
-            marks = made.annotations
-            handler = self._handler(name, fingerprint, repeatable=marks.read_only or marks.idempotent)
+            marks = given["definition"]["annotations"]
+            repeatable = marks.get("read_only") is True or marks.get("idempotent") is True
+            handler = self._handler(name, wire.fingerprint_of(given["definition"]), repeatable=repeatable)
             return wire.tool_of(given, handler, self._subjects.group)
         except (PegboardError, KeyError, ValueError, TypeError, AttributeError, RecursionError) as problem:
             log.warning("%r of %s cannot be offered: %s", name[:80], self.name, reason_of(problem))
@@ -229,18 +297,15 @@ class NatsSource:
         return handler
 
 
-def _by_fingerprint(definitions: Iterable[dict[str, Any]]) -> dict[tuple[str, str], dict[str, Any]]:
-    """Definitions by the name and the fingerprint of the tool; what is none is left out."""
+def _by_name(definitions: Iterable[dict[str, Any]]) -> dict[str, str]:
+    """Definitions by the name of the tool, as canonical JSON: a quarter of what they take as objects; what is none is
+    left out."""
     found = {}
     for one in definitions:
         public = one.get("definition")
         if isinstance(public, dict) and isinstance(name := public.get("name"), str):
-            found[name, wire.fingerprint_of(public)] = one
+            found[name] = wire.canonical(one)
     return found
-
-
-async def _unset(**arguments: Any) -> None:
-    """In the place of a handler, until it is known what the tool says of itself."""
 
 
 async def find_workers(
@@ -249,7 +314,7 @@ async def find_workers(
     """What all workers below a prefix answer to `PING`, `INFO` or `STATS`; none: nobody is there.
 
     Args:
-        group: of these alone; None: of all groups.
+        group: of these alone, and the others hear nothing of it; None: of all groups.
         quiet_s: once a worker has answered, how long the next may take.
 
     Raises:
@@ -259,11 +324,11 @@ async def find_workers(
 
     from pegboard_nats.client import NoRespondersError
 
+    where = f"$SRV.{verb}.{wire.SERVICE}" if group is None else wire.Subjects(prefix, group).of("service", verb)
     found: dict[str, dict[str, Any]] = {}
     latest = trio.current_time() + MOST_S
     with client.replies() as mailbox, trio.move_on_after(ANSWER_S) as all_of_them:
-        headers = {wire.GROUP: group} if group is not None else None
-        await client.ask(mailbox, f"$SRV.{verb}.{wire.SERVICE}", headers=headers)
+        await client.ask(mailbox, where)
         quiet = trio.CancelScope()
         with quiet:
             while len(found) < MAX_WORKERS:

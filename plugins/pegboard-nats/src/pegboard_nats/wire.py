@@ -4,7 +4,8 @@
     PREFIX.G.cancel.INSTANCE    end the call that is named, at that worker; `all` before one has accepted it
     PREFIX.G.alive.INSTANCE     is that worker there, and does it run the call that is named?
     PREFIX.G.definitions.HASH   the definitions of tools that have that hash, page by page
-    PREFIX.G.changed            a worker came, goes, or serves other tools
+    PREFIX.G.changed            a worker came, goes, or serves other tools: who it is, the hash of what it serves
+    PREFIX.G.service.PING|INFO|STATS           who is there, of this group: 10,000 others do not hear it
     $SRV.PING|INFO|STATS.pegboard[.INSTANCE]   who is there (ADR-32)
 
 A call is named by the subject that its answers go to: nobody else knows it, and it is used once. Its answers, in this
@@ -42,7 +43,6 @@ CAN_ASK = "Pb-Can-Ask"
 APPROVED = "Pb-Approved"
 COUNTED = "Pb-Counted"
 CLAIM = "Pb-Claim"
-GROUP = "Pb-Group"
 PARTS = "Pb-Parts"
 
 ACCEPTED, BUSY, STALE, PROGRESS, ASK, PART, RESULT = (
@@ -60,6 +60,10 @@ _MARKS = frozenset(field.name for field in attrs.fields(Annotations) if field.in
 MAX_TOOLS = 100_000
 MAX_RESULT = 32 * 1024 * 1024
 """Of a result with all its parts, in bytes."""
+PAGE = 65_536
+"""Of definitions in one message, in bytes: a line of 1 Mbit/s takes half a second for it."""
+MAX_ID = 64
+"""Of what names a worker, or a list of definitions, in characters."""
 HEADROOM = 1_024
 """For the headers of a message, in bytes."""
 
@@ -124,16 +128,19 @@ def definition_of(tool: Tool) -> dict[str, Any]:
     }
 
 
+def canonical(value: Any) -> str:
+    """A JSON value as the one text that all machines make of it."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
+
 def hash_of(definitions: Sequence[Mapping[str, Any]]) -> str:
     """What tells one list of definitions from another; they are in the order of their names."""
-    canonical = json.dumps(definitions, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    return hashlib.sha256(canonical.encode("ascii")).hexdigest()[:40]
+    return hashlib.sha256(canonical(definitions).encode("ascii")).hexdigest()[:40]
 
 
 def fingerprint_of(definition: Mapping[str, Any]) -> str:
     """As `Tool.fingerprint`, of the public definition as it came."""
-    canonical = json.dumps(definition, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    return "sha256:" + hashlib.sha256(canonical.encode("ascii")).hexdigest()
+    return "sha256:" + hashlib.sha256(canonical(definition).encode("ascii")).hexdigest()
 
 
 def tool_of(given: Mapping[str, Any], handler: Callable[..., Any], group: str) -> Tool:
@@ -167,12 +174,12 @@ def tool_of(given: Mapping[str, Any], handler: Callable[..., Any], group: str) -
 
 
 def page_of(definitions: Sequence[Mapping[str, Any]], start: int, max_bytes: int) -> dict[str, Any]:
-    """As many definitions from `start` on as fit into a message."""
+    """As many definitions from `start` on as fit into so many bytes, and one at least."""
     tools: list[Mapping[str, Any]] = []
     size, end = 100, start
     for one in definitions[start:]:
         size += len(to_bytes(one)) + 1
-        if size > max_bytes:
+        if tools and size > max_bytes:
             break
         tools.append(one)
         end += 1

@@ -134,6 +134,7 @@ class Worker:
                 for verb in ("PING", "INFO", "STATS"):
                     for rest in ("", f".{wire.SERVICE}", f".{wire.SERVICE}.{self.instance}"):
                         self._listen(f"srv.{verb}{rest}", f"$SRV.{verb}{rest}", self._asked_service)
+                    self._listen(f"srv.{verb}.group", self._subjects.of("service", verb), self._asked_service)
                 with contextlib.suppress(LinkError, trio.TooSlowError):  # the next link has all of it
                     await self._client.flush()
                 self._nursery.start_soon(self._follow_changes)
@@ -240,12 +241,14 @@ class Worker:
 
     def _say_changed(self) -> None:
         with contextlib.suppress(LinkError):
-            self._client.publish_nowait(self._subjects.of("changed"), self.instance.encode())
+            serves = "" if self._draining.is_set() else self._hash
+            said = wire.to_bytes({"id": self.instance, "hash": serves})
+            self._client.publish_nowait(self._subjects.of("changed"), said)
 
     def _asked_definitions(self, message: Message) -> None:
         start = wire.from_bytes(message.payload).get("from", 0)
         if type(start) is int and 0 <= start <= len(self._definitions):
-            most = self._client.info.max_payload - wire.HEADROOM
+            most = min(self._client.info.max_payload - wire.HEADROOM, wire.PAGE)
             self._answer(message, wire.to_bytes(wire.page_of(self._definitions, start, most)))
 
     def _asked_alive(self, message: Message) -> None:
@@ -254,10 +257,8 @@ class Worker:
         self._answer(message, b"running" if is_running else b"unknown")
 
     def _asked_service(self, message: Message) -> None:
-        """`$SRV`: every worker answers, but those of other groups than the one that is asked for."""
-        if message.headers.get(wire.GROUP, self._subjects.group) != self._subjects.group:
-            return
-        verb = message.subject.split(".")[1]
+        """Who is there: `$SRV.VERB...` of all workers, or `PREFIX.G.service.VERB`."""
+        verb = message.subject.removeprefix(self._subjects.of("service.")).removeprefix("$SRV.").split(".")[0]
         answers = {"INFO": self._info, "STATS": self._statistics}
         self._answer(message, wire.to_bytes(self._identity(verb) | answers.get(verb, dict)()))
 
