@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import json
 import os
-import random
 import secrets
 import signal
 import subprocess
@@ -826,85 +824,3 @@ def test_a_group_that_is_no_word_of_a_subject_is_refused(name: str) -> None:
 
     with pytest.raises(ConfigError, match="groups"):
         load_board({"plugins": {"nats": {"groups": {name: {}}}}}, [pegboard_nats.plugin])
-
-
-COUNTING = """
-import os, random, sys, trio
-from pegboard import open_host, tool
-from pegboard_nats import wire
-from pegboard_nats.client import Servers, open_client
-from pegboard_nats.worker import Worker
-
-out = os.open(sys.argv[3], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-
-@tool
-async def change(name: str) -> str:
-    os.write(out, (name + "\\n").encode())
-    await trio.sleep(random.uniform(0, 0.05))
-    return name
-
-async def main():
-    async with open_host({}, []) as host, open_client(Servers(urls=(sys.argv[1],))) as client:
-        host.add(change)
-        await Worker(host, client, wire.Subjects("pb", sys.argv[2]), concurrency=64, drain_s=9).run()
-
-trio.run(main)
-"""
-
-
-@pytest.mark.thorough
-async def test_whoever_is_killed_nothing_is_executed_twice_and_what_is_told_is_true(
-    start_server: Any, group: str, tmp_path: Path
-) -> None:
-    """Workers and the server are killed at random moments, while calls that count are made."""
-    server, file = start_server(), tmp_path / "log"
-    command = [sys.executable, "-c", COUNTING, server.url, group, str(file)]
-    workers = [subprocess.Popen(command) for _ in range(2)]
-    results: dict[str, ToolResult] = {}
-    longest_s = 0.0
-    drawn = random.Random(16)
-
-    async def ask(host: Host, who: int, stop: trio.Event) -> None:
-        nonlocal longest_s
-        for number in itertools.count():
-            if stop.is_set():
-                return
-            name, began = f"{who}-{number}", trio.current_time()
-            results[name] = await host.session().call("change", {"name": name})
-            longest_s = max(longest_s, trio.current_time() - began)
-
-    try:
-        async with hosting(server, group, expect=["change"]) as host, trio.open_nursery() as nursery:
-            stop = trio.Event()
-            for who in range(8):
-                nursery.start_soon(ask, host, who, stop)
-            for kill in range(40):
-                await trio.sleep(drawn.uniform(0, 0.6))
-                if kill % 4 == 3:
-                    server.kill()
-                    await trio.to_thread.run_sync(server.start)
-                else:
-                    workers[0].kill()
-                    await trio.to_thread.run_sync(workers[0].wait)
-                    workers = [workers[1], subprocess.Popen(command)]
-            stop.set()
-    finally:
-        for worker in workers:
-            worker.kill()
-            worker.wait(30)
-    done = Counter(file.read_text().split())
-    assert max(done.values()) == 1
-    codes: Counter[str] = Counter()
-    for name, result in results.items():
-        if result.error is None:
-            assert done[name] == 1
-            codes["ok"] += 1
-        elif result.error.details.get("executed") is False:
-            assert done[name] == 0
-            codes["not executed"] += 1
-        else:
-            assert result.error.code is ErrorCode.OUTCOME_UNKNOWN
-            codes["unknown"] += 1
-    assert codes["ok"] > codes["unknown"] > 0, codes
-    assert longest_s < calls.ASK_AGAIN_S + 1.0 + 1.5  # asked again, alive_s, and a busy machine
-    print(codes, f"the longest took {longest_s:.2f} s")
