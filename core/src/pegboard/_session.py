@@ -74,6 +74,8 @@ class HostSession(Session):
         self.approval_timeout_s = core.approval_timeout_s
         self._kept: ResultStore | None = None
         self._asking = 0
+        self._acceptance: trio.Lock | None = None
+        self._declined: set[str] = set()
         self._held: dict[trio.CancelScope, float] = {}  # what their deadlines have left, while a person is asked
 
     def __repr__(self) -> str:
@@ -222,6 +224,7 @@ class HostSession(Session):
             else:
                 assert trace is not None, "of every call that is not plain there is one"
                 entry = entry or await self._entry_to_come(name, timeout_s)
+                entry = entry or await self._accepted_entry(name, timeout_s)
                 tool = None if entry is None else entry.tool
                 trace.arrived_at = perf_counter()
                 result = await self._answer_in_time(entry, call, timeout_s, parent, trace)
@@ -246,6 +249,48 @@ class HostSession(Session):
         wait_s = SOURCES_WAIT_S if timeout_s is None else min(max(timeout_s, 0), SOURCES_WAIT_S)
         await self._host.wait_for_sources(name, timeout_s=wait_s, profile=self.profile)
         return self._visible.plans.get(name)
+
+    async def _accepted_entry(self, name: Any, timeout_s: float | None) -> PlanEntry | None:
+        """What is registered under a name once the person has accepted it; None: nothing, or they did not."""
+        if self._confirm is None or type(name) is not str:
+            return None
+        error = self._host.board.held_back(name, profile=self.profile)
+        if error is None:
+            return None
+        import trio
+
+        with trio.move_on_after(self.approval_timeout_s if timeout_s is None else max(timeout_s, 0)):
+            await self.accept_held(name, error)
+        return self._visible.plans.get(name)
+
+    async def accept_held(self, name: str, error: ToolError) -> bool:
+        if self._confirm is None or error.details.get("reason") != "held":
+            return False
+        from pegboard.absence import question_of
+
+        if self._acceptance is None:
+            import trio
+
+            self._acceptance = trio.Lock()
+        async with self._acceptance:  # of several calls at once one asks
+            if name in self.tools:
+                return True
+            board = self._host.board
+            about = question_of(board.sources, name, error)
+            if about is None or about.question in self._declined:
+                return False
+            question = clean(about.question)[0]
+            asked = Confirmation(question, about.tool, EMPTY, self, is_running=True, is_acceptance=True)
+            try:
+                answer = await self._answer_to(asked)
+            except ToolError:  # whoever is there cannot be asked: a client that asks nobody, a page that is closed
+                return False
+            if answer is not True:
+                self._declined.add(about.question)
+                return False
+            about.accept()
+            board.offer_again()
+            return name in self.tools
 
     async def _answer_in_time(
         self, entry: PlanEntry | None, call: ToolCall, timeout_s: float | None, parent: CallContext | None, trace: Trace

@@ -9,17 +9,20 @@ becomes of them in an answer.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pegboard.contract import SourceState
 from pegboard.errors import ErrorCode, Retry, ToolError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    from pegboard.contract import SourceStatus
+    from pegboard.contract import SourceStatus, ToolSource
+    from pegboard.registry.asking import PluginRecord
+    from pegboard.tools import Tool
 
 __all__ = [
+    "HeldQuestion",
     "absent",
     "held_back",
     "not_found",
@@ -62,6 +65,32 @@ def held_back(name: str, origin: object, why: str, fix: str, *, kind: str = "too
     """
     details = {"reason": "held", "changed": why, "fix": fix, "source": str(origin), "retry": Retry.CHANGED.value}
     return ToolError(ErrorCode.FORBIDDEN, f"the {kind} {name[:80]!r} of {origin} is held back: {why}; {fix}", details)
+
+
+class HeldQuestion(NamedTuple):
+    """What a person is asked about what a source offers and is held back: see `ToolSource`.
+
+    Args:
+        question: what changed, and whether that is accepted.
+        tool: the one that is called, as it would be.
+        accept: note that it is accepted; it may write a file.
+
+    .. versionadded:: 0.1
+    """
+
+    question: str
+    tool: Tool
+    accept: Callable[[], None]
+
+
+def question_of(sources: Iterable[tuple[PluginRecord, ToolSource]], name: str, error: ToolError) -> HeldQuestion | None:
+    """What the source of a tool that is held back has to ask of a person; None: they can accept it elsewhere alone."""
+    for _, source in sources:
+        ask = getattr(source, "question_of_held", None)
+        if ask is not None and source.name == error.details.get("source"):
+            found: HeldQuestion | None = ask(name)
+            return found
+    return None
 
 
 def some_of(names: Sequence[str], most: int = MAX_EXPLAINED) -> str:

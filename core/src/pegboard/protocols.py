@@ -69,6 +69,10 @@ class Board(Protocol):
         """How each source is doing, and the reason."""
         ...
 
+    def offer_again(self) -> None:
+        """Offer once more what was held back, now that a person accepted some of it."""
+        ...
+
     @property
     def held(self) -> list[RejectedTool]:
         """What a person has to accept before anybody is offered it."""

@@ -51,6 +51,8 @@ class Confirmation(Value):
         schema: JSON Schema of an object of plain values that the answer is to be; None: yes or no.
         url: an address that the person is asked to open and to come back from; None: there is none.
         is_running: whether a running tool asks, for which a yes "for the session" is none.
+        is_acceptance: whether yes accepts, from now on and for everybody on this machine, what changed since it was
+            first seen: a yes that was given beforehand, or by somebody elsewhere, is none.
 
     .. versionadded:: 0.1
     """
@@ -62,6 +64,7 @@ class Confirmation(Value):
     schema: Mapping[str, Any] | None = None
     url: str | None = None
     is_running: bool = False
+    is_acceptance: bool = False
 
     @property
     def is_answered(self) -> bool:
@@ -233,6 +236,17 @@ class Session(Protocol):
         or FORBIDDEN, reason `held`, where a person has to accept the tool first.
 
         `details["sources"]` lists those of them that could have brought it, as `list --sources --json` does.
+
+        .. versionadded:: 0.1
+        """
+        ...
+
+    async def accept_held(self, name: str, error: ToolError) -> bool:
+        """Ask the person about a tool that is held back, once a session; whether it is on the board now.
+
+        Args:
+            name: of the tool.
+            error: FORBIDDEN, reason `held`, as a call of it answers; any other error is nobody's question.
 
         .. versionadded:: 0.1
         """

@@ -46,11 +46,11 @@ def has_person() -> bool:
 
 
 async def say_yes(asked: Confirmation) -> bool:
-    """The answer of `--yes`: yes to a question; a form needs a person.
+    """The answer of `--yes`: yes to a question; a form, and what changed since it was first seen, need a person.
 
     .. versionadded:: 0.1
     """
-    return asked.schema is None and asked.url is None
+    return asked.schema is None and asked.url is None and not asked.is_acceptance
 
 
 async def ask_person(

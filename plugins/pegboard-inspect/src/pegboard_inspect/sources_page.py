@@ -231,6 +231,8 @@ class SourcesPage:
                     "change": one.what,
                     "kind": one.kind,
                     "state": one.state,
+                    "words": one.words,
+                    "remembered": (one.source, one.name) in review.remembered,
                     "was": one.was.name if one.what == "renamed" and one.was else None,
                     "reasons": [{"kind": why.kind, "part": why.part, "words": why.words} for why in one.reasons],
                 }

@@ -31,8 +31,11 @@ if TYPE_CHECKING:
     from pegboard_mcp.definitions import ServerSettings as ServerSettings
     from pegboard_serving import TokenSettings
 
-LOCKS = ("off", "warn", "enforce")
-"""What becomes of tools that changed, the loosest first."""
+
+LOCKS: Mapping[str, str | None] = {"off": None, "warn": "nothing", "notice": "changes", "enforce": "all"}
+"""The words of `lock`, the loosest first, each with what is held back until a person accepts it: nothing, since changes
+are told alone; changes since it was first seen that are not mild; all that the lock has not. None: nobody looks.
+"""
 _LATER = {
     "OAuthSettings": "pegboard_mcp.definitions",
     "ServerSettings": "pegboard_mcp.definitions",
@@ -56,7 +59,9 @@ class McpSettings:
 
     servers: Mapping[str, ServerSettings] = setting(factory=dict, widens=True, help="MCP servers by name")
     config_file: str | None = setting(None, widens=True, names_file=True, help="another program's file of MCP servers")
-    lock: Literal["off", "warn", "enforce"] = setting("warn", stricter=LOCKS, help="what becomes of tools that changed")
+    lock: Literal["off", "warn", "notice", "enforce"] = setting(
+        "notice", stricter=tuple(LOCKS), help="what becomes of tools that changed"
+    )
     lock_file: str | None = setting(None, widens=True, help="where accepted tools are noted")
     remember: bool = setting(True, help="keep what servers list, for the next start; false: nothing is kept or read")
     tokens: Mapping[str, str | TokenSettings] = setting(

@@ -393,6 +393,8 @@ class Worker:
         reply = message.reply or ""
 
         async def confirm(confirmation: Confirmation) -> Any:
+            if confirmation.is_acceptance:  # what this machine accepts is not the caller's to say
+                return False
             asked = {"question": confirmation.question, "url": confirmation.url}
             if confirmation.schema is not None:
                 asked["schema"] = dict(confirmation.schema)  # type: ignore[assignment]

@@ -88,7 +88,7 @@ async function review(root, board, after) {
       if (!details.open || body.childElementCount) return;
       try {
         const { diff } = await board.act("change", { source, name });
-        fill(body, change.reasons.length ? h("ul", {}, change.reasons.map((why) => h("li", {}, h("b", {}, why.kind), ": ", text(why.part), ": ", text(why.words)))) : null, Object.entries(diff).map(([part, lines]) => [h("h3", {}, part.replace("_", " ")), difference(board, part, lines)]));
+        fill(body, change.words ? text(change.words, "p", { class: "why" }) : null, change.reasons.length ? h("ul", {}, change.reasons.map((why) => h("li", {}, h("b", {}, why.kind), ": ", text(why.part), ": ", text(why.words)))) : null, Object.entries(diff).map(([part, lines]) => [h("h3", {}, part.replace("_", " ")), difference(board, part, lines)]));
       } catch (problem) {
         fill(body, text(problem.message, "p", { class: "why", role: "alert" }));
       }
@@ -98,7 +98,7 @@ async function review(root, board, after) {
 
   async function take() {
     const changes = [...chosen];
-    const words = h("div", {}, h("p", {}, found.is_new ? "It is written to a new lock, " : "It is written to ", text(found.path, "code"), "."), h("ul", { class: "names" }, changes.slice(0, 50).map((one) => h("li", {}, text(`${one.change} ${one.name} of ${one.source}`)))), changes.length > 50 && h("p", {}, `and ${changes.length - 50} more`));
+    const words = h("div", {}, h("p", {}, found.is_new && changes.every((one) => one.remembered) ? "It is remembered for you, on this machine." : [found.is_new ? "It is written to a new lock, " : "It is written to ", text(found.path, "code"), "."]), h("ul", { class: "names" }, changes.slice(0, 50).map((one) => h("li", {}, text(`${one.change} ${one.name} of ${one.source}`)))), changes.length > 50 && h("p", {}, `and ${changes.length - 50} more`));
     if (!(await sure(board, changes.length === 1 ? "Accept this change?" : `Accept these ${changes.length} changes?`, words, "Accept"))) return;
     accept.disabled = true;
     try {

@@ -64,12 +64,14 @@ def parse(raw: bytes) -> Listing | None:
         tools, prompts, resources, templates = (tuple(map(_checked, value[name])) for name in LISTS)
     except (KeyError, TypeError, ValueError, RecursionError):
         return None
-    return Listing(tools, prompts, resources, templates, server=server if isinstance(server, dict) else {})
+    server = server if isinstance(server, dict) else {}
+    return Listing(tools, prompts, resources, templates, server=server, is_accepted=value.get("accepted") is True)
 
 
 def write(path: Path, listing: Listing) -> None:
     """Keep a list; where that cannot be done, nothing but the next start is slower."""
-    content = {"format": FORMAT, "version": __version__, "server": dict(listing.server)}
+    content: dict[str, Any] = {"format": FORMAT, "version": __version__, "server": dict(listing.server)}
+    content["accepted"] = listing.is_accepted
     content |= {name: getattr(listing, name) for name in LISTS}
     try:
         raw = json.dumps(content, ensure_ascii=False, allow_nan=False).encode()

@@ -149,7 +149,14 @@ class Calls:
         left_s = context.deadline - trio.current_time()
         scope = trio.CancelScope(deadline=context.deadline - min(LAST_WORDS_S, left_s / 20))
         with scope, context.session.hold_while_asked(scope):
-            raw = await self._request("tools/call", params, wire, repeatable=repeatable, asker=context)
+            try:
+                raw = await self._request("tools/call", params, wire, repeatable=repeatable, asker=context)
+            except ToolError as error:
+                # The server that was started for this call offers another tool now: a person may accept it here.
+                name = context.tool.name
+                if not await context.session.accept_held(name, error):
+                    raise
+                return await context.call(name, arguments)
             return result_of(raw, server=self.name, mask=self._mask)
         raise self._silent_error(wire, left_s, repeatable=repeatable)
 

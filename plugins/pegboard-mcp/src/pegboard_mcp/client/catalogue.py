@@ -14,20 +14,35 @@ import logging
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pegboard import Annotations, CallContext, ErrorCode, Limits, Origin, PegboardError, Tool, ToolError
+import attrs
+
+from pegboard import (
+    Annotations,
+    CallContext,
+    ErrorCode,
+    HeldBackError,
+    Limits,
+    Origin,
+    PegboardError,
+    Tool,
+    ToolError,
+)
 from pegboard.errors import reason_of
 from pegboard_mcp.client import cache
 from pegboard_mcp.client.names import DIGITS, MAX_NAME, board_names, plain_name, qualified_name
 from pegboard_mcp.lock.pins import identity_of, pin_of, resource_pin
 from pegboard_mcp.sdk import REACHING, problem_with
+from pegboard_mcp.settings import LOCKS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from pegboard import Content, HeldBackError, PluginError, Session, SourceSlot
+    from pegboard import Content, PluginError, Session, SourceSlot
+    from pegboard.absence import HeldQuestion
     from pegboard_mcp.client.discovery import Entry, Listing
     from pegboard_mcp.collected import Capabilities
     from pegboard_mcp.definitions import ServerDefinition
+    from pegboard_mcp.lock.memory import Changed, Memory
     from pegboard_mcp.lock.pins import Pin
     from pegboard_mcp.prompts_and_resources import Prompt, Resource, ResourceTemplate
     from pegboard_mcp.settings import McpSettings
@@ -36,6 +51,8 @@ log = logging.getLogger("pegboard.mcp")
 
 PROMPT_MARK = "prompt_"
 """Before the name of a prompt that is registered as a tool."""
+MOST_ASKED = 5
+"""Changes that one question is about: as many as a person reads before they answer."""
 KEPT_OF_NAMES = MAX_NAME - 1 - DIGITS
 """How a name begins stays so, however long it is: see `pegboard_mcp.client.names`."""
 
@@ -101,6 +118,8 @@ class Catalogue:
         plain_names: the names that its tools would have, whatever others want, by the server's own names.
         names: those that they have on the board.
         held_back: what a person has to accept first, with what a call of it answers; by `prompt:NAME` and the like.
+        changed: what is other than it was first seen or accepted, by the names of `pegboard_mcp.lock.memory`.
+        unreadable: why nobody knows what was first seen; None: that is known.
         capabilities: those of the host, while it runs.
     """
 
@@ -113,6 +132,8 @@ class Catalogue:
         self.plain_names: dict[str, str] = {}
         self.names: dict[str, str] = {}
         self.held_back: dict[str, ToolError] = {}
+        self.changed: Mapping[str, Changed] = {}
+        self.unreadable: str | None = None
         self.capabilities: Capabilities | None = None
         self._group = group
         self._group.catalogues.append(self)
@@ -122,6 +143,10 @@ class Catalogue:
         self._slot: SourceSlot | None = None
         self._offered: Listing | None = None
         self._is_remembered = False
+        if self._holding == "changes" and settings is not None:
+            from pegboard_mcp.lock.watch import watch_of
+
+            watch_of(settings).judges[self.name] = self.why_tool_held
 
     @contextlib.contextmanager
     def registered(self, slot: SourceSlot) -> Iterator[None]:
@@ -170,7 +195,7 @@ class Catalogue:
         wanted = [entry["key"] for entry in listing.tools]
         if self.definition.load_prompts:
             wanted += [PROMPT_MARK + entry["key"] for entry in listing.prompts]
-        self.listing = listing
+        self.listing = listing = self._looked_at(listing)
         self.plain_names = board_names(wanted, prefix=self.definition.prefix, server=self.name)
 
     def adopt(self, listing: Listing) -> None:
@@ -187,9 +212,9 @@ class Catalogue:
         self._group.renamed(self)
         self.names = self.names_on_board(self._group.contested)
         self._slot.replace(self.tools())
-        self._offer(listing)
+        self._offer(self.listing or listing)
         if self._remembers:
-            cache.write(cache.path_of(self.definition), listing)
+            cache.write(cache.path_of(self.definition), self.listing or listing)
 
     def offer_again(self, *, at_once: bool) -> None:
         """Register all of the list once more, now or with the next list: a person decided anew about some of it."""
@@ -197,8 +222,11 @@ class Catalogue:
         if at_once and self._slot is not None and self.listing is not None:
             self._is_stale = False
             self._offered = None
+            self.listing = self._looked_at(attrs.evolve(self.listing, is_accepted=False))
             self._offer(self.listing)
             self._slot.replace(self.tools())
+            if self._remembers:
+                cache.write(cache.path_of(self.definition), self.listing)
 
     @property
     def stripped(self) -> dict[str, tuple[str, ...]]:
@@ -331,7 +359,9 @@ class Catalogue:
         if capabilities is None:
             return
         before, self._offered = self._offered, listing
-        self.held_back = self._find_held(listing)
+        held, self.held_back = self.held_back, self._find_held(listing)
+        if held.keys() != self.held_back.keys():
+            before = None
         names = board_names(
             [entry["key"] for entry in listing.prompts], prefix=self.definition.prefix, server=self.name
         )
@@ -404,12 +434,95 @@ class Catalogue:
         """Whether lists are kept on disk."""
         return getattr(self._settings, "remember", True)
 
-    # -- what the lock holds back
+    # -- what was first seen
 
     @property
-    def _enforced(self) -> McpSettings | None:
-        """The settings, where the lock holds back what nobody accepted."""
-        return self._settings if getattr(self._settings, "lock", None) == "enforce" else None
+    def _holding(self) -> str | None:
+        """What is held back: see `pegboard_mcp.settings.LOCKS`."""
+        return LOCKS[getattr(self._settings, "lock", "off")]
+
+    @functools.cached_property
+    def memory(self) -> Memory | None:
+        """What is known of the server; None: it is not compared."""
+        if self._holding not in ("nothing", "changes"):
+            return None
+        from pegboard_mcp.lock.memory import Memory
+
+        return Memory(self.definition, keeps=self._remembers, again=self._holding == "nothing")
+
+    def look_at_start(self) -> None:
+        """Tell a person where another program is about to be started than the one that was first seen."""
+        if self.memory is not None:
+            from pegboard_mcp.lock.memory import server_pin
+
+            self.memory.look_at_server(server_pin(self.definition))
+
+    def _looked_at(self, listing: Listing) -> Listing:
+        """The list, compared with what was first seen. One from the cache that was all accepted is not looked at again:
+        it is what was known, and a start reads one file less."""
+        if self.memory is None or listing.is_accepted:
+            return listing
+        from pegboard_mcp.client.seen import seen_pins
+
+        verdict = self.memory.look(seen_pins(listing, self.name))
+        self.changed, self.unreadable = verdict.changed, verdict.problem
+        return attrs.evolve(listing, is_accepted=not verdict.changed and verdict.problem is None)
+
+    def why_tool_held(self, tool: Tool) -> HeldBackError | None:
+        """Why a tool of the server is held back, since it is not as it was first seen; None: it is, or was accepted."""
+        if not self.changed and self.unreadable is None:
+            return None
+        return self._why_changed(self._key_of(tool.name), tool.name)
+
+    def _why_changed(self, key: str, name: str) -> HeldBackError | None:
+        from pegboard_mcp.lock.watch import ACCEPT_ALL, how_to_accept
+
+        if self.unreadable is not None:
+            return HeldBackError(self.unreadable, hint=how_to_accept(name), all_hint=ACCEPT_ALL)
+        one = self.changed.get(key)
+        return None if one is None else HeldBackError(f"it {one.plain}", hint=how_to_accept(name))
+
+    def question_of_held(self, name: str) -> HeldQuestion | None:
+        """What a person is asked about a tool that is called and held back: of all that changed of this server, the
+        tool first, as much as a person reads. What is shown is what yes accepts."""
+        key, memory = self._key_of(name), self.memory
+        entry = next((tool for tool in self.tools() if tool.name == name), None)
+        if key not in self.changed or memory is None or entry is None or self._holding != "changes":
+            return None
+        from pegboard.absence import HeldQuestion
+
+        others = [one for one in self.changed if one != key]
+        shown = [self.changed[one] for one in (key, *others[: MOST_ASKED - 1])]
+        lines = [f"Accept what changed of {self.name}?"]
+        lines += [f"{one.key.partition(':')[2]} {one.words}" for one in shown]
+        if more := len(self.changed) - len(shown):
+            lines.append(f"({more} more changes stay held back: pegboard lock shows them)")
+        tool = attrs.evolve(entry, origin=Origin(source=self.name))
+        return HeldQuestion("\n".join(lines), tool, lambda: memory.accept([one.now for one in shown]))
+
+    def seen_changes(self) -> dict[str, Changed]:
+        """What a person may accept here of what changed since it was first seen, by the names that the lock has: those
+        of tools on the board, and what starts the server."""
+        if self.memory is None:
+            return {}
+        names = {self._key_of(name): name for name in self.names.values()}
+        found = {names.get(key, key): one for key, one in self.changed.items()}
+        started = self.memory.changed_server()
+        return found if started is None else {**found, started.key: started}
+
+    def accept_seen(self, pins: Iterable[Pin]) -> None:
+        """Know these as they are now; see `Memory.accept`."""
+        if self.memory is not None:
+            self.memory.accept(pins)
+
+    def _key_of(self, name: str) -> str:
+        """How what was first seen calls a tool of the board."""
+        wire = next((wire for wire, registered in self.names.items() if registered == name), name)
+        tools = self.listing.tools if self.listing is not None else ()
+        is_tool = not wire.startswith(PROMPT_MARK) or any(entry["key"] == wire for entry in tools)
+        return f"tool:{wire}" if is_tool else f"prompt:{wire.removeprefix(PROMPT_MARK)}"
+
+    # -- what the lock holds back
 
     def resource_pins(self, listing: Listing | None = None) -> list[Pin]:
         """The resources and templates of the list, as the lock has them; prompts are held as tools are."""
@@ -432,26 +545,35 @@ class Catalogue:
     def held(self) -> dict[str, HeldBackError]:
         """Resources and templates that a person has to accept first, each with why; by the names that the lock has for
         them."""
-        return dict(self._held_of(self.resource_pins()))
+        return dict(self._held_of(self.resource_pins())) if self._holds else {}
+
+    @property
+    def _holds(self) -> bool:
+        """Whether anything could be held back."""
+        changes = self._holding == "changes" and (bool(self.changed) or self.unreadable is not None)
+        return changes or self._holding == "all"
 
     def _held_of(self, pins: Iterable[Pin]) -> Iterator[tuple[str, HeldBackError]]:
-        """Those that a person has to accept first, where `lock = "enforce"`."""
-        settings = self._enforced
-        if settings is None:
+        """Those that a person has to accept first; of `notice`, those that changed and that no lock has as they are."""
+        if not self._holds or self._settings is None:
             return
         from pegboard_mcp.lock.watch import watch_of
 
-        watch = watch_of(settings)
+        watch = watch_of(self._settings)
         for pin in pins:
-            if problem := watch.why_held(pin):
+            if self._holding == "all":
+                problem = watch.why_held(pin)
+            else:
+                key = pin.name if pin.is_resource else self._key_of(pin.name)
+                problem = self._why_changed(key, pin.name)
+                problem = problem and (None if watch.is_accepted(pin) else problem)
+            if problem is not None:
                 yield pin.name, problem
 
     def _find_held(self, listing: Listing) -> dict[str, ToolError]:
         """What of a list is held back, with what a call of it answers."""
-        if self._enforced is None:
+        if not self._holds:
             return {}
-        import attrs
-
         from pegboard.absence import held_back
 
         held: dict[str, ToolError] = {}

@@ -61,6 +61,7 @@ class Listing:
         tools, prompts, resources, templates: the entries.
         left_out: what is not offered, by name, and why not.
         server: its own name and version, as JSON.
+        is_accepted: whether all of it is as it was first seen or accepted, so that nobody has to look again.
 
     .. versionadded:: 0.1
     """
@@ -71,6 +72,7 @@ class Listing:
     templates: tuple[Entry, ...] = ()
     left_out: Mapping[str, str] = attrs.field(factory=dict, eq=False)
     server: Mapping[str, Any] = attrs.field(factory=dict)
+    is_accepted: bool = attrs.field(default=False, eq=False)
 
 
 async def discover(connection: Connection) -> Listing:

@@ -228,6 +228,7 @@ class Lifecycle:
                 # Half a second of imports, the first time: in a thread the loop goes on.
                 await trio.to_thread.run_sync(import_connection)
             open_connection = import_connection()
+            self._catalogue.look_at_start()
             async with open_connection(
                 self._definition,
                 self._elicitation.callbacks(),

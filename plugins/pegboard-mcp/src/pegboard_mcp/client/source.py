@@ -21,14 +21,16 @@ from pegboard_mcp.client.lifecycle import Lifecycle, wrong_sdk
 from pegboard_mcp.client.lists import Lists
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from pegboard import HeldBackError, Host, Session, SourceSlot, SourceStatus, Tool
+    from pegboard.absence import HeldQuestion
     from pegboard.sources import SourceDetails, SourceMessage
     from pegboard_mcp.client._errors import LinkError
     from pegboard_mcp.client.connection import Connection
     from pegboard_mcp.client.discovery import Listing
     from pegboard_mcp.definitions import Era, ServerDefinition
+    from pegboard_mcp.lock.memory import Changed
     from pegboard_mcp.lock.pins import Pin
     from pegboard_mcp.settings import McpSettings
 
@@ -130,6 +132,22 @@ class McpSource:
     def resource_pins(self) -> list[Pin]:
         """The resources and templates of the list, as the lock has them; prompts are held as tools are."""
         return self.catalogue.resource_pins()
+
+    def question_of_held(self, name: str) -> HeldQuestion | None:
+        """What a person is asked where a tool of that name is called that changed since it was first seen."""
+        return self.catalogue.question_of_held(name)
+
+    def seen_changes(self) -> dict[str, Changed]:
+        """What changed since it was first seen, by the names that the lock has."""
+        return self.catalogue.seen_changes()
+
+    def accept_seen(self, pins: Iterable[Pin]) -> None:
+        """Take these for what was first seen, from now on.
+
+        Raises:
+            OSError: that cannot be kept.
+        """
+        self.catalogue.accept_seen(pins)
 
     def offer_again(self) -> None:
         """Offer everything once more, since a person accepted some; a server that is starting, once it is ready."""

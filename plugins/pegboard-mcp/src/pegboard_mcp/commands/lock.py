@@ -54,15 +54,17 @@ def lock(run: ProgramRun, names: tuple[str, ...], accept: bool, as_json: bool) -
     for source, why in review.silent.items():
         _note(f"the source {source} could not be asked, its accepted tools stay as they are: {why}")
     if names:
-        _require_known(names, {*review.accepted, *review.seen}, run)
+        _require_known(names, {*review.accepted, *review.seen, *review.remembered}, run)
         changes = [one for one in changes if not one.names.isdisjoint(names)]
     for source, name, what in _stripped(run):
         if not names or name in names:
             _note(f"taken out of the texts of {name} of {source}: {', '.join(what)}")
     if accept:
         _require_shown(review.place, changes)
-        if (accepted := review.accept(changes)) is not None:
-            _note(f"accepted {_counted(change.name for change in changes)}, in {accepted}")
+        accepted = review.accept(changes)
+        if accepted is not None or changes:
+            where = "for you" if accepted is None else f"in {accepted}"
+            _note(f"accepted {_counted(change.name for change in changes)}, {where}")
     if as_json:
         click.echo(json.dumps([one.to_json() for one in changes], indent=2).replace("\x7f", "\\u007f"))
     else:
@@ -185,4 +187,6 @@ def _lines(change: Change, parts: Collection[str]) -> Iterator[str]:
         for part in parts:
             if part in diff:
                 yield from (f"  {line}" for line in diff[part])
+    if change.what == "changed":
+        yield f"  in short: {change.words}"
     yield ""

@@ -86,6 +86,13 @@ class Change:
         """The names that a person may mean it by."""
         return frozenset(pin.name for pin in (self.was, self.now) if pin is not None)
 
+    @property
+    def words(self) -> str:
+        """What is other, as a person is told it; empty where there is nothing to compare."""
+        from pegboard_mcp.lock.words import describe
+
+        return describe(self.was.definition, self.now.definition) if self.was and self.now else ""
+
     def to_json(self) -> dict[str, Any]:
         """One element of `lock --json`."""
         return {

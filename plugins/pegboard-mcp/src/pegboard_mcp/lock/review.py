@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from pegboard import ConfigError, PegboardError, SourceState
+from pegboard import ConfigError, PegboardError, PluginError, SourceState
 from pegboard.text import visible
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from pegboard import Board, HeldBackError
     from pegboard_mcp.lock.compare import Change
+    from pegboard_mcp.lock.memory import Changed
     from pegboard_mcp.lock.pins import Key, Pin
     from pegboard_mcp.settings import McpSettings
 
@@ -39,6 +40,7 @@ class LockReview:
         accepted: what the lock has.
         seen: what was looked at.
         silent: sources that could not be asked, each with why.
+        remembered: which of the changes are of what was first seen here, and need no lock to be accepted in.
 
     .. versionadded:: 0.1
     """
@@ -49,6 +51,8 @@ class LockReview:
     seen: tuple[Key, ...]
     silent: Mapping[str, str]
     _settings: McpSettings = attrs.field(repr=False)
+    remembered: Mapping[Key, tuple[Any, Pin]] = attrs.field(factory=dict, repr=False)
+    _now: Mapping[Key, Pin] = attrs.field(factory=dict, repr=False)
 
     @property
     def place(self) -> Path:
@@ -75,10 +79,10 @@ class LockReview:
 
     def accept(self, changes: Iterable[Change]) -> Path | None:
         """Write what is now over what was, for these changes alone; where that stands, and None where nothing was to
-        be written.
+        be written there. What was first seen here is accepted in any case; a lock is made only for more than that.
 
         Raises:
-            PluginError: the lock cannot be read or written.
+            PluginError: the lock, or what was first seen, cannot be read or written.
         """
         from pegboard.config import is_trusted, trust
         from pegboard_mcp.lock.file import load_lock, parse_lock, write_lock
@@ -88,21 +92,42 @@ class LockReview:
         changes = list(changes)
         path = self.path or _new_path()
         content = load_lock(path) if path.exists() else None
-        if content is not None and not changes:
+        self._accept_seen(changes)
+        kept = [one for one in changes if _key_of(one) in self._now or one.now is None]
+        if (content is not None and not kept) or (content is None and changes and self._are_remembered(changes)):
+            forget_shown(path.resolve(), changes)
             return None
         pins = parse_lock(content, path) if content is not None else {}
         is_own = content is None or is_trusted(path, content)
-        for change in changes:
+        for change in kept:
             if change.was is not None:
                 pins.pop(change.was.key, None)
             if change.now is not None:
-                pins[change.now.key] = change.now
+                pins[change.now.key] = self._now[change.now.key]
         write_lock(path, pins.values())
         if is_own:  # who accepts some tools did not accept all the others that stand in somebody else's list
             trust(path)
         watch_of(self._settings).look_again()
         forget_shown(path.resolve(), changes)
         return path
+
+    def _are_remembered(self, changes: Iterable[Change]) -> bool:
+        return all(_key_of(one) in self.remembered for one in changes)
+
+    def _accept_seen(self, changes: Iterable[Change]) -> None:
+        by_source: dict[str, tuple[Any, list[Pin]]] = {}
+        for change in changes:
+            if (found := self.remembered.get(_key_of(change))) is not None:
+                by_source.setdefault(change.source, (found[0], []))[1].append(found[1])
+        for name, (source, pins) in by_source.items():
+            try:
+                source.accept_seen(pins)
+            except OSError as problem:
+                why = problem.strerror or "no reason is known"
+                raise PluginError(
+                    f"what was accepted of {name} cannot be kept: {why}",
+                    hint="look at the user's state folder, below mcp/seen",
+                ) from None
 
     def find(self, shown: Mapping[tuple[str, str], str]) -> list[Change]:
         """The changes that a person was shown and accepts.
@@ -118,6 +143,12 @@ class LockReview:
         if other := [key for key in shown if key not in as_shown]:
             raise not_as_shown_error(other, "look at it again, then accept it")
         return found
+
+
+def _key_of(change: Change) -> Key:
+    from pegboard_mcp.lock.pins import Key
+
+    return Key(change.source, change.name)
 
 
 def not_as_shown_error(keys: Sequence[tuple[str, str]], hint: str) -> ConfigError:
@@ -163,7 +194,45 @@ def review_lock(board: Board, *, silent: Mapping[str, str] | None = None, is_who
     changes = changes_of(
         was.values(), now.values(), may_be_gone=lambda pin: _may_be_gone(pin, board, unasked, is_whole=is_whole)
     )
-    return LockReview(path, tuple(changes), tuple(was), tuple(now), dict(silent), settings)
+    seen = {} if settings.lock == "enforce" else _seen_on(board)
+    shown = {_key_of(one): one for one in changes}
+    for key, (_, one) in seen.items():
+        if key not in was:  # what the lock has is compared with that
+            shown[key] = _since_seen(key, one)
+    remembered = {key: (source, one.now) for key, (source, one) in seen.items()}
+    return LockReview(
+        path, tuple(shown[key] for key in sorted(shown)), tuple(was), tuple(now), dict(silent), settings, remembered,
+        now,
+    )  # fmt: skip
+
+
+def _seen_on(board: Board) -> dict[Key, tuple[Any, Changed]]:
+    """What changed since it was first seen, whatever source has it, each with the source."""
+    from pegboard_mcp.lock.pins import Key
+
+    return {
+        Key(source.name, name): (source, one)
+        for _, source in board.sources
+        if hasattr(source, "seen_changes")
+        for name, one in source.seen_changes().items()
+    }
+
+
+def _since_seen(key: Key, one: Changed) -> Change:
+    """A change since the first sight, as one since the last acceptance is shown."""
+    from pegboard_mcp.lock.compare import Change, Reason, compare_definitions
+    from pegboard_mcp.lock.pins import Pin, fingerprint_of
+
+    def named(pin: Pin) -> Pin:
+        definition = {**(pin.definition or {}), "name": key.name}
+        return Pin(key.source, key.name, definition, fingerprint_of(definition))
+
+    now = named(one.now)
+    if one.was is None:
+        return Change("new", key.name, key.source, None, now, (Reason("unknown", "name", one.words),))
+    reasons = compare_definitions(one.was.definition or {}, one.now.definition or {})
+    reasons = reasons or [Reason("unknown", "what starts it", one.words)]
+    return Change("changed", key.name, key.source, named(one.was), now, tuple(reasons))
 
 
 def _pins_on(board: Board, settings: McpSettings) -> tuple[dict[Key, Pin], set[str]]:

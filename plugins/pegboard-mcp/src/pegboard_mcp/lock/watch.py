@@ -1,7 +1,8 @@
 """Whether a tool looks as it did when it was accepted: asked for every tool that is registered.
 
-The lock is looked for once a board, and again after a while; where there is none, a tool costs a look at the clock.
-Nothing here is imported, and no fingerprint is made, before a lock is there or `lock = "enforce"` asks for one.
+What accepted means says `pegboard_mcp.settings.LOCKS`: what the lock has, or what was first seen. The lock is looked
+for once a board, and again after a while; where there is none, a tool costs a look at the clock. Nothing here is
+imported, and no fingerprint is made, before a lock is there or something changed.
 
 A tool that is held back is remembered, for `pegboard lock` and doctor: the board knows only its name.
 """
@@ -18,9 +19,10 @@ from typing import TYPE_CHECKING, Any
 
 from pegboard import Finding, HeldBackError, PluginError
 from pegboard_mcp.lock.place import NAME, find_lock, name_of
+from pegboard_mcp.settings import LOCKS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from pegboard import Origin, Tool
@@ -40,10 +42,10 @@ def check_tool(tool: Tool, settings: McpSettings) -> None:
 
     Raises:
         PluginError: `lock = "enforce"`, and the tool is new or has changed, or the lock cannot be read, or it was found
-            and is not trusted.
+            and is not trusted; `notice`, and it changed since it was first seen.
     """
     if settings.lock != "off":
-        watch_of(settings).check(tool, enforce=settings.lock == "enforce")
+        watch_of(settings).check(tool, holds=LOCKS[settings.lock])
 
 
 def lock_path(settings: McpSettings) -> Path | None:
@@ -66,17 +68,21 @@ class Watch:
 
     Attributes:
         held: tools that are held back, by key.
+        judges: by source: what says why a tool of it is not as it was first seen.
         place: the file, as people are told of it.
     """
 
     def __init__(self, settings: McpSettings) -> None:
         self.held: dict[Key, Tool] = {}
+        self.judges: dict[str, Callable[[Tool], HeldBackError | None]] = {}
         self.place = NAME
         self._settings = weakref.ref(settings)
         self._looked_at = -LOOK_S
         self._seen: Any = None
         self._pins: dict[Key, Pin] | None = None
         self._problem: PluginError | None = None
+        self._read: tuple[Path, bytes] | None = None
+        self._is_trusted: bool | None = None
         self._told: set[tuple[str, str]] = set()
 
     def pins(self) -> dict[Key, Pin] | None:
@@ -109,31 +115,56 @@ class Watch:
         if seen == self._seen:
             return
         self._seen, self._pins, self._problem = seen, None, None
+        self._read = self._is_trusted = None
         if seen is not None and path is not None and settings is not None:
             from pegboard_mcp.lock.file import LockError, load_lock, parse_lock
 
             try:
                 content = load_lock(path)  # what is parsed is what is trusted
                 self._pins = parse_lock(content, path)
+                self._read = path, content
                 self._problem = why_untrusted(settings, path, content)
             except LockError as problem:
                 self._problem = problem
 
-    def check(self, tool: Tool, *, enforce: bool) -> None:
+    def check(self, tool: Tool, *, holds: str | None) -> None:
         """See `check_tool`."""
-        if not enforce:
+        if holds != "all":
             self._warn(tool)
-        elif _is_pinned(tool):
-            from pegboard_mcp.lock.pins import Pin, source_of
-
-            pin = Pin(source_of(tool.origin), tool.name, lambda: tool.public_definition, tool.fingerprint)
-            problem = self.why_held(pin)
-            self.held.pop(pin.key, None)
-            if problem is None:
+            judge = self.judges.get(tool.origin.source or "")
+            changed = judge(tool) if judge is not None and holds == "changes" else None
+            if changed is None and not self.held:
                 return
-            if len(self.held) < MAX_HELD:
-                self.held[pin.key] = tool
-            raise problem
+        elif _is_pinned(tool):
+            changed = None
+        else:
+            return
+        from pegboard_mcp.lock.pins import Pin, source_of
+
+        pin = Pin(source_of(tool.origin), tool.name, lambda: tool.public_definition, tool.fingerprint)
+        if holds == "all":
+            problem = self.why_held(pin)
+        else:
+            problem = None if changed is None or self.is_accepted(pin) else changed
+        self.held.pop(pin.key, None)
+        if problem is None:
+            return
+        if len(self.held) < MAX_HELD:
+            self.held[pin.key] = tool
+        raise problem
+
+    def is_accepted(self, pin: Pin) -> bool:
+        """Whether a lock that counts here has this, as it is."""
+        settings = self._settings()
+        try:
+            accepted = (self.pins() or {}).get(pin.key)
+        except PluginError:
+            return False
+        if accepted is None or accepted.fingerprint != pin.fingerprint or settings is None:
+            return False
+        if self._is_trusted is None and self._read is not None:
+            self._is_trusted = is_own(settings, *self._read)
+        return self._is_trusted is True
 
     def why_held(self, pin: Pin) -> HeldBackError | None:
         """Why what looks like this is held back where `lock = "enforce"`, and how it is accepted; None: it is accepted
@@ -226,14 +257,19 @@ def how_to_accept(name: str) -> str:
 def why_untrusted(settings: McpSettings, path: Path, content: bytes) -> HeldBackError | None:
     """Why a lock lets nothing through though it can be read: it was discovered but not trusted, and no person accepted
     it; None: it does."""
-    from pegboard.config import is_trusted
-
-    if settings.lock != "enforce" or settings.lock_file is not None or is_trusted(path, content):
+    if settings.lock != "enforce" or is_own(settings, path, content):
         return None
     return HeldBackError(
         f"{name_of(path)} was found, not named, and nobody here accepted it as it stands",
         hint=f"look at it, then: pegboard trust {_quoted(name_of(path))}",
     )
+
+
+def is_own(settings: McpSettings, path: Path, content: bytes) -> bool:
+    """Whether a person here named the lock, or accepted it as it stands."""
+    from pegboard.config import is_trusted
+
+    return settings.lock_file is not None or is_trusted(path, content)
 
 
 _watches: dict[int, tuple[weakref.ref[McpSettings], Watch]] = {}

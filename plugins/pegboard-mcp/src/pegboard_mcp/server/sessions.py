@@ -112,6 +112,8 @@ class Connected:
         return next((one for one in able if one.what == tool), able[0] if able else None)
 
     async def _confirm(self, asked: Confirmation) -> Any:
+        if asked.is_acceptance and self.caller.token_id is not None:
+            return False  # who comes with a token is a guest: what this machine accepts is not theirs to say
         mode = "elicitation.url" if asked.url is not None else "elicitation.form"
         exchange = self.exchange_of(asked.tool.name, can=mode)
         if exchange is None:

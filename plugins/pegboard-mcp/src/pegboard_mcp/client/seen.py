@@ -1,0 +1,49 @@
+"""What one server offers, as it is compared with what was first seen of it: see `pegboard_mcp.lock.memory`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pegboard_mcp.lock.pins import PARTS, Pin, fingerprint_of, identity_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pegboard_mcp.client.discovery import Entry, Listing
+
+KINDS = ("tool", "prompt", "resource", "template")
+
+
+def seen_pins(listing: Listing, source: str) -> list[Pin]:
+    """Everything that a server offers, as it is known here."""
+    version = identity_of(listing.server.get("name"), listing.server.get("version"))
+    pins = []
+    for kind, entries in zip(
+        KINDS, (listing.tools, listing.prompts, listing.resources, listing.templates), strict=True
+    ):
+        pins += [_pin(source, kind, entry, version) for entry in entries]
+    return pins
+
+
+def _pin(source: str, kind: str, entry: Entry, version: str | None) -> Pin:
+    definition: dict[str, Any] = {
+        **dict.fromkeys(PARTS),
+        "name": f"{kind}:{entry['key']}",
+        "title": entry.get("title"),
+        "description": entry.get("description") or "",
+        "version": version,
+    }
+    if kind == "tool":
+        definition |= {part: entry.get(part) for part in ("annotations", "input_schema", "output_schema")}
+    elif kind == "prompt":
+        arguments = entry.get("arguments", ())
+        members = {one["name"]: {"type": "string", **_texts(one)} for one in arguments}
+        required = [one["name"] for one in arguments if one.get("required")]
+        definition["input_schema"] = {"type": "object", "properties": members, "required": required}
+    else:
+        definition["annotations"] = {key: entry[key] for key in ("name", "mime_type", "annotations") if entry.get(key)}
+    return Pin(source, definition["name"], definition, fingerprint_of(definition))
+
+
+def _texts(argument: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: argument[key] for key in ("title", "description") if argument.get(key)}
