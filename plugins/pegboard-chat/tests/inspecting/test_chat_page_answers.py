@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +16,8 @@ from hypothesis import strategies as st
 
 from pegboard import ToolError
 from pegboard_chat import Budget, CallDelta, Chat, Conversation, ModelError, open_model
+from pegboard_chat.attachments import MAX_ATTACHED_BYTES
+from pegboard_chat.commands._talk import attachment
 from pegboard_chat.inspecting.page import ChatPage
 from pegboard_chat.inspecting.question import question_of
 from pegboard_chat.inspecting.watching import MAX_UNREAD, Watched
@@ -153,6 +157,53 @@ async def test_a_page_that_is_loaded_again_finds_what_came_of_the_answer_that_it
     assert roles == ["user", "assistant"]
 
 
+def file(name: str, data: bytes) -> dict[str, str]:
+    return {"name": name, "data": base64.b64encode(data).decode()}
+
+
+async def test_files_go_with_a_question_as_at_the_terminal_and_are_kept(ask_page: Any, tmp_path: Path) -> None:
+    page = await ask_page()
+    files = {"a.png": b"\x89PNG", "notes.md": "# Größe".encode(), "b.wav": b"RIFF", "c.bin": b"\xff\x00"}
+    await page(
+        "ask",
+        {
+            "text": "Look.",
+            "model": "kit:cut",
+            "attached": [file(f"C:\\x\\{name}", data) for name, data in files.items()],
+        },
+    )
+    asked = (await page("open"))[0]["conversation"]["messages"][0]["content"]
+    for name, data in files.items():
+        (tmp_path / name).write_bytes(data)
+    at_terminal = [attachment(str(tmp_path / name)).to_json() for name in files]
+    assert asked == [{"type": "text", "text": "Look."}, *at_terminal]
+
+
+@pytest.mark.parametrize(
+    ("attached", "why"),
+    [
+        ([file("a.txt", b"\xff")], "attached[0]: expected a text in UTF-8"),
+        ([{"name": "a", "data": "no base64!"}], "attached[0].data: expected bytes as base64"),
+        ([{"name": "a"}], "attached[0]: expected a name, and bytes as base64"),
+        ([file("a.txt", b"a")] * 9, "attached: expected a list of at most 8 files"),
+        ([file("a.bin", bytes(MAX_ATTACHED_BYTES + 1))], "attached[0]: expected a file of at most 4,194,304 bytes"),
+    ],
+)
+async def test_files_that_cannot_be_attached_are_told_and_nothing_is_asked(
+    ask_page: Any, attached: list[Any], why: str
+) -> None:
+    page = await ask_page()
+    with pytest.raises(ToolError) as raised:
+        await page("ask", {"text": "hello", "attached": attached})
+    assert why in raised.value.message
+    assert await page.roles() == []
+
+
+def test_files_without_a_question_are_none() -> None:
+    with pytest.raises(ToolError, match="a question, which the files go with"):
+        question_of({"attached": [file("a.txt", b"a")]}, Budget())
+
+
 async def test_a_question_that_is_not_asked_changes_nothing(ask_page: Any) -> None:
     page = await ask_page(max_cost=1.0)
     for value in ({"text": "x", "model": "keyless"}, {"text": "x", "model": "nobody:x"}, {"text": "x"}):
@@ -209,6 +260,12 @@ async def test_the_only_ready_provider_is_chosen(host_with: Any, chat_kit: Any) 
     assert chosen_model(host) == "kit"
 
 
+ATTACHED = st.fixed_dictionaries(
+    {
+        "name": st.sampled_from(["a.txt", "a.png", "../b\u202e.md", "", "c.bin"]) | st.text(max_size=10),
+        "data": st.binary(max_size=20).map(lambda data: base64.b64encode(data).decode()) | st.text(max_size=10),
+    }
+)
 NAMES = ["max_tool_calls", "max_rounds", "max_tokens", "max_seconds", "max_cost", "nonsense"]
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
@@ -225,6 +282,7 @@ ANYTHING = st.recursive(
             optional={
                 "text": ANYTHING,
                 "model": ANYTHING,
+                "attached": ANYTHING | st.lists(ATTACHED | ANYTHING, max_size=10),
                 "budget": ANYTHING | st.dictionaries(st.sampled_from(NAMES), ANYTHING, max_size=3),
             },
         ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from collections.abc import Iterator
@@ -223,6 +224,88 @@ def test_a_conversation_is_saved_opened_and_found_again(talk: Talking, tmp_path:
         page.get_by_text(said).wait_for()
     page.locator(".talk .model li", has_text="outer: 3.0").wait_for()
     talk.ask('add {"a": 1, "b": 2}')
+
+
+PIXEL = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+
+
+def test_files_are_attached_shown_and_sent_with_the_question(talk: Talking, tmp_path: Path) -> None:
+    page, html = talk.page, "<img src=x onerror=document.title='owned'>.md"
+    files = [
+        {"name": "pixel.png", "mimeType": "image/png", "buffer": PIXEL},
+        {"name": html, "mimeType": "text/markdown", "buffer": b"# Read me"},
+        {"name": "left.bin", "mimeType": "application/octet-stream", "buffer": b"\xff"},
+    ]
+    page.get_by_label("Files to attach").set_input_files(files)
+    attached = page.get_by_role("list", name="Attached")
+    attached.get_by_text("left.bin").wait_for()
+    assert attached.locator("li").count() == 3
+    assert attached.locator("img").count() == 1
+    page.get_by_role("button", name="Remove left.bin").click()
+    talk.ask("Look at these.", "cut")
+    assert not attached.is_visible()
+    page.locator(".you img.attached-image").wait_for()
+    saved = json.loads(Path(saved_of(page)).read_text())
+    content = saved["messages"][0]["content"]
+    assert [one["type"] for one in content] == ["text", "image", "text"]
+    assert content[2]["text"].endswith("# Read me\n")
+    page.reload()
+    page.locator(".you img.attached-image").wait_for()
+    page.get_by_text("# Read me").wait_for()
+
+
+def saved_of(page: Any) -> Any:
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save").click()
+    return download.value.path()
+
+
+def test_what_cannot_be_attached_is_told_and_a_question_that_is_refused_keeps_its_files(talk: Talking) -> None:
+    page = talk.page
+    choose = page.get_by_label("Files to attach")
+    choose.set_input_files({"name": "big.bin", "mimeType": "", "buffer": bytes(4 * 1024 * 1024 + 1)})
+    page.get_by_text("big.bin is larger than").wait_for()
+    choose.set_input_files([{"name": f"{at}.txt", "mimeType": "text/plain", "buffer": b"a"} for at in range(9)])
+    page.get_by_text("at most 8 files: 8.txt is left out").wait_for()
+    for at in range(7):
+        page.get_by_role("button", name=f"Remove {at}.txt").click()
+    page.get_by_role("button", name="Remove 7.txt").click()
+    choose.set_input_files({"name": "old.txt", "mimeType": "text/plain", "buffer": b"\xe4"})
+    talk.ask("Look.", "cut", ends=None)
+    page.get_by_role("alert").get_by_text("old.txt is not UTF-8 at line 1, column 1").wait_for()
+    assert page.get_by_label("Your question").input_value() == "Look."
+    page.get_by_role("button", name="Remove old.txt").click()
+    page.get_by_label("Your question").fill("")
+    talk.problems[:] = [one for one in talk.problems if "status of" not in one]
+
+
+def test_two_users_in_two_browsers_talk_on_their_own(let_in: Any, chat_kit: Any) -> None:
+    tokens = {"let-grace-in": "grace", "let-linus-in": "linus"}
+    config = {"plugins": {"chat": {"model": "kit"}, "inspect": {"tokens": tokens}}}
+    with chat_kit.Served(config) as served:
+        grace, linus = (Talking(let_in, served.url, wait="#token", token=token) for token in tokens)
+        assert "grace" in grace.page.locator("#who").inner_text()
+        grace.ask('launch {"target": "the moon"}', ends=None)
+        grace.page.get_by_role("dialog").get_by_text("Launch it?").wait_for()
+        linus.ask('add {"a": 1, "b": 2}')  # while grace is asked
+        assert linus.page.get_by_role("dialog").count() == 0
+        assert "moon" not in linus.page.locator(".talk").inner_text()
+        grace.page.get_by_role("dialog").get_by_role("button", name="Yes", exact=True).click()
+        grace.page.get_by_text("The answer is complete.").wait_for()
+        assert "add" not in grace.page.locator(".talk").inner_text()
+        for talking, own, others in ((grace, "launch", "add"), (linus, "add", "launch")):
+            talking.page.reload()
+            talking.page.locator(".steps .tool", has_text=own).wait_for()
+            assert talking.page.locator(".steps .tool", has_text=others).count() == 0
+            talking.show("calls", ".counts .fact")
+            served.do(served.host.session("grace").call, "outer")
+        grace.page.locator(".call", has_text="outer").first.wait_for()
+        assert linus.page.locator(".call", has_text="outer").count() == 0
+        for talking in (grace, linus):
+            assert talking.problems == []
+            talking.context.close()
 
 
 def test_nothing_that_a_model_or_a_tool_writes_runs_or_is_loaded(talk: Talking) -> None:

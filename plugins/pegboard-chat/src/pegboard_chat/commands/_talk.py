@@ -12,6 +12,7 @@ import attrs
 import click
 
 from pegboard import ConfigError
+from pegboard_chat.attachments import MAX_ATTACHED_BYTES, block_of, utf8_text
 from pegboard_chat.commands import _files
 from pegboard_chat.contract import ModelError, Stop
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 DONE, FAILED = 0, 1
 MAX_QUESTION = 4 * 1024 * 1024
-"""The longest question that is read from a pipe, and the largest attachment, in bytes."""
+"""The longest question that is read from a pipe, in bytes."""
 SOURCES_WAIT_S = 30.0
 """How long the first question waits for sources to offer their tools."""
 PATIENCE_S = 1.0
@@ -74,22 +75,6 @@ class Options:
         return attrs.evolve(configured, **{name: most for name, most in said.items() if most is not None})
 
 
-def utf8_text(data: bytes, what: str) -> str:
-    """The text of bytes that a person gave: none of it is guessed.
-
-    Raises:
-        ConfigError: it is not UTF-8; the error says where.
-    """
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as problem:
-        before = data[: problem.start]
-        line = before.count(b"\n") + 1
-        column = len(before[before.rfind(b"\n") + 1 :].decode("utf-8")) + 1
-        place = f"line {line}, column {column}: the byte 0x{data[problem.start]:02x}"
-    raise ConfigError(f"{what} is not UTF-8 at {place}", hint="save it as UTF-8, as iconv -t UTF-8 does")
-
-
 def argument_text(given: str, what: str) -> str:
     """The text of an argument, in which Python keeps bytes that are not UTF-8 as halves of characters (PEP 383).
 
@@ -110,30 +95,18 @@ def attachment(name: str) -> Content:
     Raises:
         ConfigError: it cannot be read, is too large, or is a text that is not UTF-8.
     """
-    import mimetypes
-
-    from pegboard import AudioContent, BinaryContent, ImageContent, TextContent
-
     path = Path(name)
     try:
         with path.open("rb") as file:
-            data = file.read(MAX_QUESTION + 1)
+            data = file.read(MAX_ATTACHED_BYTES + 1)
     except (OSError, ValueError) as problem:
         why = getattr(problem, "strerror", None) or "no path"
         raise ConfigError(f"{name} cannot be read: {why}", hint="attach a file that is there") from None
-    if len(data) > MAX_QUESTION:
-        raise ConfigError(f"{name} cannot be attached: it is larger than {MAX_QUESTION:,} bytes", hint="attach a part")
-    kind = mimetypes.guess_type(path.name)[0] or ""
-    if kind.startswith("image/") and kind != "image/svg+xml":
-        return ImageContent(data, kind)
-    if kind.startswith("audio/"):
-        return AudioContent(data, kind)
-    try:
-        return TextContent(f"{path.name}:\n\n{data.decode('utf-8')}\n")
-    except UnicodeDecodeError:
-        if kind.startswith("text/"):
-            utf8_text(data, name)  # which says where
-        return BinaryContent(data=data, mime_type=kind or "application/octet-stream", name=path.name)
+    if len(data) > MAX_ATTACHED_BYTES:
+        raise ConfigError(
+            f"{name} cannot be attached: it is larger than {MAX_ATTACHED_BYTES:,} bytes", hint="attach a part"
+        )
+    return block_of(path.name, data, what=name)
 
 
 async def wait_for_sources(host: Host, shown: Shown | Lines) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pegboard_chat.attachments import utf8_text
 from pegboard_chat.commands._inspect import seen_in_a_browser
 from pegboard_chat.commands._talk import (
     MAX_QUESTION,
@@ -16,7 +17,6 @@ from pegboard_chat.commands._talk import (
     Talk,
     argument_text,
     tell_absent,
-    utf8_text,
     wait_for_sources,
 )
 

@@ -210,7 +210,7 @@ async def _answer(stream: PageStream, talked: Talked, question: Question) -> Non
 
 def _asking(chat: Chat, question: Question) -> AbstractAsyncContextManager[AsyncIterator[Event]]:
     if question.text is not None:
-        return chat.ask(question.text)
+        return chat.ask(question.text, *question.attached)
     try:
         return chat.go_on()
     except ValueError as problem:  # there is nothing to go on with

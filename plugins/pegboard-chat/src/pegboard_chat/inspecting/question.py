@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import binascii
 import math
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from pegboard import ErrorCode, Fault, ToolError
+from pegboard import ConfigError, ErrorCode, Fault, ToolError
+from pegboard.text import clean
+from pegboard_chat.attachments import MAX_ATTACHED_BYTES, block_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
+    from pegboard import Content
     from pegboard_chat.budget import Budget
 
 MAX_TEXT = 1_000_000
 """Characters of a question."""
 MAX_MODEL = 300
+MAX_ATTACHED = 8
+"""Files of one question."""
+MAX_NAME = 200
 LEAST = {"max_tool_calls": 0, "max_rounds": 1, "max_tokens": 1}
 """The least of each budget that is counted; those of time and money are any number above zero."""
 
@@ -29,15 +36,18 @@ class Question:
         text: what is asked; None: an answer to what was said last.
         model: `provider:model`, or a provider; None: that of the configuration.
         budget: what it may cost.
+        attached: files of it, as blocks.
     """
 
     text: str | None
     model: str | None
     budget: Budget
+    attached: tuple[Content, ...] = ()
 
 
 def question_of(value: Any, configured: Budget) -> Question:
-    """A question, of `{"text", "model", "budget"}`, all of which may be missing.
+    """A question, of `{"text", "model", "budget", "attached"}`, all of which may be missing; `attached` is a list of
+    `{"name", "data"}`, the bytes as base64.
 
     Raises:
         ToolError: INVALID_INPUT, with every fault.
@@ -61,10 +71,41 @@ def question_of(value: Any, configured: Budget) -> Question:
         elif not _is_bound(name, most):
             least = f"a whole number from {LEAST[name]} on" if name in LEAST else "a number above zero"
             faults.append(Fault(("budget", name), f"{least}, or null", _got(most)))
+    attached = _attached(given.get("attached"), faults)
+    if attached and text is None:
+        faults.append(Fault(("text",), "a question, which the files go with", "nothing"))
     if faults:
         listed = [fault.to_json() for fault in faults]
         raise ToolError(ErrorCode.INVALID_INPUT, "; ".join(map(str, faults)), faults=listed)
-    return Question(text, model, attrs.evolve(configured, **wanted))
+    return Question(text, model, attrs.evolve(configured, **wanted), tuple(attached))
+
+
+def _attached(value: Any, faults: list[Fault]) -> list[Content]:
+    """The files as blocks; what is wrong with any of them is added to the faults."""
+    files = [] if value is None else value
+    if not isinstance(files, list) or len(files) > MAX_ATTACHED:
+        faults.append(Fault(("attached",), f"a list of at most {MAX_ATTACHED} files", _got(value)))
+        return []
+    return [block for place, file in enumerate(files) for block in _block(file, ("attached", place), faults)]
+
+
+def _block(file: Any, path: tuple[str | int, ...], faults: list[Fault]) -> Iterator[Content]:
+    given: Mapping[str, Any] = file if isinstance(file, dict) else {}
+    name, data = given.get("name"), given.get("data")
+    if not isinstance(name, str) or not isinstance(data, str):
+        faults.append(Fault(path, "a name, and bytes as base64", _got(file)))
+        return
+    shown = " ".join(clean(name)[0].replace("\\", "/").rpartition("/")[2].split())[:MAX_NAME] or "file"
+    try:
+        content = binascii.a2b_base64(data, strict_mode=True)
+        if len(content) > MAX_ATTACHED_BYTES:
+            faults.append(Fault(path, f"a file of at most {MAX_ATTACHED_BYTES:,} bytes", f"{len(content):,} bytes"))
+            return
+        yield block_of(shown, content)
+    except (binascii.Error, ValueError):
+        faults.append(Fault((*path, "data"), "bytes as base64", _got(data)))
+    except ConfigError as problem:
+        faults.append(Fault(path, "a text in UTF-8", problem.message))
 
 
 def _is_bound(name: str, most: Any) -> bool:

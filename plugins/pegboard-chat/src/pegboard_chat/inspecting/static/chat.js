@@ -13,6 +13,29 @@ const STOPS = { length: "The answer is cut: the model may write no more at once.
 const CUTS = { left: "stopped", length: "the model may write no more at once", max_seconds: "its time was over" };
 const OUTCOMES = { ok: "done", cancelled: "cancelled", running: "running…", waiting: "waits" };
 const PATIENCE_MS = 60;
+const PICTURES = /^image\/(png|jpeg|gif|webp|avif|bmp)$/;
+const MAX_ATTACHED = 8; // as pegboard_chat.inspecting.question has it
+const MAX_BYTES = 4 * 1024 * 1024; // as pegboard_chat.attachments has it
+const FOLDED = 1000; // a longer text of a question is folded, in characters
+
+/** A block of a question: a text as it is, a picture as one, others by their name. */
+function shownBlock(one) {
+  const { h, text } = board;
+  if (one.type === "text") {
+    const words = text(one.text, "p", { class: "question-text" });
+    return one.text.length <= FOLDED ? words : h("details", {}, h("summary", {}, text(one.text.slice(0, 80).split("\n")[0])), words);
+  }
+  if (one.type === "image" && PICTURES.test(one.mimeType)) return h("img", { class: "attached-image", alt: `An image of type ${one.mimeType}`, src: `data:${one.mimeType};base64,${one.data}` });
+  return text(`[${one.name ?? one.resource?.name ?? one.mimeType ?? one.resource?.mimeType ?? one.type}]`, "p", { class: "quiet" });
+}
+
+/** A file as it is sent, and as it is shown meanwhile. */
+async function fileOf(file) {
+  const url = await new Promise((resolve, reject) => Object.assign(new FileReader(), { onload() { resolve(this.result); }, onerror: () => reject(this.error) }).readAsDataURL(file));
+  const data = url.slice(url.indexOf(",") + 1);
+  const block = PICTURES.test(file.type) ? { type: "image", mimeType: file.type, data } : { type: "file", name: file.name };
+  return { name: file.name || `image.${file.type.split("/")[1] ?? "bin"}`, data, block };
+}
 
 let board; // of the page that is shown
 let page = null; // kept while other pages are shown, so that an answer goes on
@@ -127,8 +150,8 @@ class Thread {
   note(words, kind = "quiet") {
     return this.add("Note", board.text(words, "p", { class: kind }));
   }
-  asked(words) {
-    return this.add("You", board.text(words, "p", { class: "question-text" }));
+  asked(words, attached = []) {
+    return this.add("You", this.blocks([{ type: "text", text: words }, ...attached.map((one) => one.block)]));
   }
   growing(kind) {
     const { h, fill } = board;
@@ -156,7 +179,7 @@ class Thread {
     return made;
   }
   blocks(content) {
-    return content.map((one) => (one.type === "text" ? board.text(one.text, "p", { class: "question-text" }) : board.text(`[${one.mimeType ?? one.resource?.mimeType ?? one.type}]`, "p", { class: "quiet" })));
+    return content.map(shownBlock);
   }
   message(one) {
     if (one.role === "user") this.add("You", this.blocks(one.content ?? []));
@@ -249,17 +272,20 @@ class Page {
     this.controller = null;
     this.budget = {};
     this.isOpen = false;
-    this.words = h("textarea", { id: "chat-words", rows: 2, "aria-label": "Your question", placeholder: "Ask something", onkeydown: (event) => this.key(event) });
+    this.words = h("textarea", { id: "chat-words", rows: 2, "aria-label": "Your question", placeholder: "Ask something", onkeydown: (event) => this.key(event), onpaste: (event) => this.paste(event) });
     this.send = h("button", { type: "submit", class: "main" }, "Send");
     this.stop = h("button", { type: "button", hidden: true, onclick: () => this.controller?.abort() }, "Stop");
     this.again = h("button", { type: "button", hidden: true, onclick: () => this.ask(null) }, "Ask again");
+    this.attached = [];
+    this.chosen = h("input", { type: "file", multiple: true, hidden: true, "aria-label": "Files to attach", onchange: () => { this.attach([...this.chosen.files]); this.chosen.value = ""; } });
+    this.files = h("ul", { class: "attached", "aria-label": "Attached", hidden: true });
     this.status = h("p", { class: "count", role: "status" });
     this.totals = h("p", { class: "count totals" });
     this.drawModels(about);
     this.drawBudgets(about.budget);
     this.form = h("form", { class: "composer", "aria-label": "Ask", onsubmit: (event) => { event.preventDefault(); this.ask(this.words.value); } },
-      this.words,
-      h("div", { class: "actions" }, this.send, this.stop, this.again, this.models, this.budgets),
+      this.words, this.files, this.chosen,
+      h("div", { class: "actions" }, this.send, this.stop, this.again, h("button", { type: "button", onclick: () => this.chosen.click() }, "Attach…"), this.models, this.budgets),
       this.missing, this.status);
     this.bar = h("div", { class: "bar" },
       h("button", { type: "button", onclick: () => this.begin(null) }, "New"),
@@ -341,6 +367,34 @@ class Page {
     this.ask(this.words.value);
   }
 
+  paste(event) {
+    const files = [...event.clipboardData.files];
+    if (!files.length) return;
+    event.preventDefault();
+    this.attach(files);
+  }
+
+  async attach(files) {
+    for (const file of files) {
+      if (this.attached.length >= MAX_ATTACHED) return this.say(`A question takes at most ${MAX_ATTACHED} files: ${file.name} is left out.`);
+      if (file.size > MAX_BYTES) return this.say(`${file.name} is larger than ${number(MAX_BYTES)} bytes: attach a part of it.`);
+      try {
+        this.attached.push(await fileOf(file));
+      } catch {
+        return this.say(`${file.name} cannot be read.`);
+      }
+      this.drawAttached();
+      this.say(`${file.name} is attached.`);
+    }
+  }
+
+  drawAttached() {
+    const { h, text, fill } = board;
+    const remove = (one) => h("button", { type: "button", class: "leave", "aria-label": `Remove ${one.name}`, onclick: () => { this.attached = this.attached.filter((other) => other !== one); this.drawAttached(); this.words.focus(); } }, "×");
+    fill(this.files, this.attached.map((one) => h("li", {}, one.block.type === "image" && shownBlock(one.block), text(one.name), remove(one))));
+    this.files.hidden = !this.attached.length;
+  }
+
   get modelName() {
     const provider = this.provider.value;
     return provider ? provider + (this.model.value.trim() ? `:${this.model.value.trim()}` : "") : null;
@@ -351,23 +405,28 @@ class Page {
     if (words !== null && !words.trim()) return void this.words.focus();
     const controller = (this.controller = new AbortController());
     this.refused?.remove(); // of a question that was never asked
-    const asked = words === null ? null : this.thread.asked(words);
+    const attached = words === null ? [] : this.attached;
+    const asked = words === null ? null : this.thread.asked(words, attached);
     this.thread.toEnd();
-    if (words !== null) this.words.value = "";
+    if (words !== null) {
+      this.words.value = "";
+      this.attached = [];
+      this.drawAttached();
+    }
     this.progress = { began: performance.now(), calls: 0, tokens: 0, cost: 0, requests: 0 };
     this.running(true);
     try {
-      await board.stream("ask", { text: words, model: this.modelName, budget: this.budget }, (event) => this.hear(event), { signal: controller.signal, note: (one) => this.heard(one) });
+      await board.stream("ask", { text: words, model: this.modelName, budget: this.budget, attached: attached.map(({ name, data }) => ({ name, data })) }, (event) => this.hear(event), { signal: controller.signal, note: (one) => this.heard(one) });
       this.say("The answer is complete.");
     } catch (problem) {
-      this.failed(problem, words, asked);
+      this.failed(problem, words, asked, attached);
     } finally {
       this.controller = null;
       this.running(false);
     }
   }
 
-  failed(problem, words, asked) {
+  failed(problem, words, asked, attached) {
     let item;
     this.thread.close();
     if (problem.name === "AbortError") {
@@ -382,6 +441,8 @@ class Page {
     if (!this.thread.begun && asked) { // nothing was asked: it stands where it was written
       asked.remove();
       this.words.value ||= words;
+      this.attached = [...attached, ...this.attached];
+      this.drawAttached();
     }
     this.again.hidden = !this.thread.begun;
   }
