@@ -5,6 +5,7 @@ Arguments: a folder, then words for how it is:
     modern        it speaks 2026-07-28, else 2025-11-25 by a handshake
     both          it speaks 2025-11-25 too
     hostile       names and texts that attack whoever shows them
+    friendly      no text attacks
     judged        tools that a person should look at first
     silent        it never answers
     rubbish       it says what is no message
@@ -23,6 +24,8 @@ from pathlib import Path
 FOLDER, WORDS = Path(sys.argv[1]), set(sys.argv[2:])
 MODERN = "2026-07-28"
 HOSTILE = "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>\u202egnp.exe"
+if "friendly" in WORDS:
+    HOSTILE = "Say hello to somebody."
 INFO = {"name": HOSTILE if "hostile" in WORDS else "authored", "version": "1.2"}
 
 
@@ -128,7 +131,8 @@ def answer(method: str, params: dict) -> dict[str, object]:
             notes = [
                 {"uri": f"note://{number}", "name": f"note {number}", "mimeType": "text/plain"} for number in (1, 2)
             ]
-            return {"resources": [*notes, {"uri": "javascript:alert(1)", "name": HOSTILE}], "resultType": "complete"}
+            odd = [] if "friendly" in WORDS else [{"uri": "javascript:alert(1)", "name": HOSTILE}]
+            return {"resources": [*notes, *odd], "resultType": "complete"}
         case "resources/templates/list":
             return {"resourceTemplates": [{"uriTemplate": "log://{day}", "name": "a day's log"}],
                     "resultType": "complete"}  # fmt: skip
