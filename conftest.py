@@ -541,13 +541,16 @@ def let_in(browser: Any) -> Callable[..., Looking]:
 
 
 class Measured:
-    """Runs first what coverage measures, and without it what follows: the whole system, and at last what is drawn.
+    """Runs first what coverage measures, and without it what follows; and the tests of the whole system beside both.
 
     The tracer of Python 3.11 sees every line of every library, too, and doubles what a test costs; what runs the same
     lines a million times it makes five times as dear. What draws its arguments, what concerns the whole system, what
     holds that large work comes to an end (`in_time`), and what is marked `unmeasured` runs most lines and shows none
-    that a package's other examples do not: the floors are met without. A test of the whole system may wait for minutes,
-    so that none of them is begun when the others are done.
+    that a package's other examples do not: the floors are met without.
+
+    The tests of the whole system wait, for servers and installations, some for minutes. Each worker of
+    `--dist worksteal` begins with a share of its own, and with these tests begins the share of the last one: it waits
+    while the others compute.
     """
 
     def __init__(self, coverage: Any) -> None:
@@ -556,7 +559,12 @@ class Measured:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        items.sort(key=lambda item: (not self._wants(item), not self._is_of_all(item)))
+        of_all = [item for item in items if self._is_of_all(item)]
+        others = [item for item in items if not self._is_of_all(item)]
+        others.sort(key=lambda item: not self._wants(item))
+        workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+        before = len(items) * (workers - 1) // workers or len(items)
+        items[:] = [*others[:before], *of_all, *others[before:]]
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection(self) -> None:
