@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pegboard import ConfigError, _starting, hookimpl, load_board
+from pegboard import ConfigError, hookimpl, load_board, starting
 
 
 @pytest.mark.parametrize("is_on", [True, False])
@@ -68,8 +68,8 @@ def test_a_board_of_loaded_modules_does_not_count_what_a_program_has_frozen(monk
 
 def test_what_a_program_has_frozen_is_counted_at_one_load_and_not_at_each(monkeypatch: pytest.MonkeyPatch) -> None:
     counted: list[str] = []
-    monkeypatch.setattr(_starting, "_frozen", False)
-    monkeypatch.setattr(_starting, "FEW", -1)  # as if every load made much
+    monkeypatch.setattr(starting, "_frozen", False)
+    monkeypatch.setattr(starting, "FEW", -1)  # as if every load made much
     monkeypatch.setattr(gc, "get_freeze_count", lambda: counted.append("frozen") or 1)
     for _ in range(3):
         load_board({}, [])
