@@ -429,7 +429,7 @@ def test_every_command_is_documented_with_every_option(name: str) -> None:
 
 
 COMMANDS_OF_OURS = [
-    *("serve", "lock", "connect", "config import", "chat", "eval", "gateway", "inspect"),
+    *("serve", "lock", "connect", "confine suggest", "config import", "chat", "eval", "gateway", "inspect"),
     *("audit", "audit show", "audit stats"),
     *("toolgen try", "toolgen init", "toolgen build", "toolgen check"),
 ]

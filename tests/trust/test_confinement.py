@@ -7,11 +7,13 @@ import getpass
 import http.server
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 import threading
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -167,3 +169,23 @@ async def test_nothing_survives_a_host_that_is_killed(stage: dict[str, Any]) -> 
         await host.wait()
     with Path(stage["write"], "lock").open() as lock, trio.fail_after(20):
         await trio.to_thread.run_sync(fcntl.flock, lock, fcntl.LOCK_EX, abandon_on_cancel=True)
+
+
+@pytest.mark.usefixtures("own_home")
+def test_the_smallest_policy_is_proposed_and_no_credential_in_it(stage: dict[str, Any], tmp_path: Path) -> None:
+    if shutil.which("strace") is None:
+        pytest.skip("strace is not installed")
+    config = tmp_path / "pegboard.toml"
+    table = table_of(stage)["plugins"]["mcp"]["servers"]["attacker"]
+    lines = [f"{key} = {json.dumps(value)}" for key, value in table.items() if key not in ("read", "confine")]
+    config.write_text("[plugins.mcp.servers.attacker]\nconfine = true\n" + "\n".join(lines))
+    call = f"try_all={json.dumps({'about': stage})}"
+    words = ["--config", str(config), "confine", "suggest", "attacker", "--for", "0", "--call", call]
+    ran = subprocess.run([sys.executable, "-m", "pegboard", *words], capture_output=True, text=True, check=False)
+    found = tomllib.loads(ran.stdout)["plugins"]["mcp"]["servers"]["attacker"]
+    assert found["confine"] is True
+    assert found["write"] == [stage["write"], stage["read"] + "/note.txt"]
+    assert not any(path in (stage["home"], stage["secret"]) for path in (*found["read"], *found["write"]))
+    assert set(table["network"]) <= set(found["network"])
+    assert f"not proposed, for it looks like a credential or a startup file: {stage['secret']}" in ran.stderr
+    assert "it also wanted to connect to" in ran.stderr

@@ -111,9 +111,8 @@ def test_secrets_are_copied_where_that_is_asked_for_and_the_diff_still_hides_the
 def test_only_those_that_are_named_come_over(run: Import, here: Path) -> None:
     run("claude.json", "my files")
     servers = tomllib.loads((here / "pegboard.toml").read_text())["plugins"]["mcp"]["servers"]
-    assert servers == {
-        "my files": {"command": "npx", "args": ["-y", "x"], "cwd": f"{here}/sub", "env_file": f"{here}/some.env"}
-    }
+    told = {"command": "npx", "args": ["-y", "x"], "cwd": f"{here}/sub", "env_file": f"{here}/some.env"}
+    assert servers == {"my files": {**told, "confine": True}}
 
 
 @pytest.mark.parametrize(
@@ -268,3 +267,25 @@ def test_the_program_takes_servers_over_which_start_nothing_before_they_are_trus
     assert pegboard("trust").returncode == 0
     shown = pegboard("config")
     assert (shown.returncode, "npx" in shown.stdout) == (0, True), shown.stderr
+
+
+def test_programs_are_confined_whatever_their_file_says(run: Import, here: Path) -> None:
+    (here / "docs").mkdir()
+    (here / "notes").mkdir()
+    own = {"confine": False, "read": ["/"], "write": ["/"], "network": ["evil.example"], "trusted": True}
+    said = {
+        "files": {"command": "npx", "args": ["x", "./docs", str(here / "notes"), "~", "/", "--at", "./none"], **own},
+        "box": {"command": "/usr/bin/docker", "args": ["run", "x"]},
+        "far": {"url": "https://h/mcp"},
+    }
+    (here / "x.json").write_text(json.dumps({"mcpServers": said}))
+    done = run("x.json")
+    servers = tomllib.loads((here / "pegboard.toml").read_text())["plugins"]["mcp"]["servers"]
+    assert {name: table.keys() & {*own} for name, table in servers.items()} == {
+        "files": {"confine", "read"}, "box": set(), "far": set(),
+    }  # fmt: skip
+    assert servers["files"]["confine"] is True
+    assert servers["files"]["read"] == [str(here / "docs"), str(here / "notes")]
+    assert "not confined, for a container is started by another program: box" in done.stderr
+    run("x.json", "files", "--unconfined", "--to", "other.toml")
+    assert "confine =" not in (here / "other.toml").read_text()

@@ -20,8 +20,8 @@ __all__ = ["needs_of"]
 FOLDERS = frozenset({"bin", "sbin", "shims"})
 """Where installations have their programs."""
 PARTS = (
-    "bin", "sbin", "shims", "lib", "lib64", "libexec", "plugins", "versions", "version", "node_modules", "package.json",
-    "pyvenv.cfg",
+    "bin", "sbin", "shims", "lib", "lib64", "libexec", "plugins", "pyenv.d", "versions", "version", "node_modules",
+    "package.json", "pyvenv.cfg",
 )  # fmt: skip
 """What an installation has beside them that they need: of nvm, pyenv, virtual environments and their like."""
 MAX_STEPS = 64

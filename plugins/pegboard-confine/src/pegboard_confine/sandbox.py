@@ -254,7 +254,7 @@ class Box:
             await self.relay.serve(sockets)
 
     def close(self) -> None:
-        """Close what is left open here; a program that did not begin never does."""
+        """Close what is left open here; a program that was not admitted has to be ended before."""
         for one in self._sockets:
             one.close()
         self._sockets.clear()

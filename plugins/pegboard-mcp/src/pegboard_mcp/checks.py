@@ -6,6 +6,7 @@ named, and nothing in them is started.
 
 from __future__ import annotations
 
+import math
 import shlex
 import threading
 from typing import TYPE_CHECKING, Any
@@ -13,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 from pegboard import Finding, PluginError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 
     from pegboard import Board
+    from pegboard_mcp.client.connection import Connection
     from pegboard_mcp.client.discovery import Listing
     from pegboard_mcp.definitions import ServerDefinition
     from pegboard_mcp.settings import McpSettings
@@ -117,7 +119,7 @@ async def _look(definitions: Sequence[ServerDefinition]) -> list[Listing | Excep
 
     async def one(definition: ServerDefinition) -> None:
         async with limit:
-            outcomes[definition.name] = await _look_at(definition)
+            outcomes[definition.name] = await look_at(definition)
 
     async with trio.open_nursery() as nursery:
         for definition in definitions:
@@ -125,7 +127,10 @@ async def _look(definitions: Sequence[ServerDefinition]) -> list[Listing | Excep
     return [outcomes[definition.name] for definition in definitions]
 
 
-async def _look_at(definition: ServerDefinition) -> Listing | Exception:
+async def look_at(
+    definition: ServerDefinition, use: Callable[[Connection], Awaitable[None]] | None = None
+) -> Listing | Exception:
+    """Start a server, read what it offers, have it used, and end it; what it offers, or why it could not be reached."""
     import trio
 
     from pegboard_mcp.client._errors import LinkError, Lost, RpcError
@@ -136,15 +141,21 @@ async def _look_at(definition: ServerDefinition) -> Listing | Exception:
 
     limit_s = definition.connect_s + SPARE_S + (definition.install_s if fetches(definition.argv) else 0)
     try:
-        with trio.fail_after(limit_s):
+        with trio.fail_after(limit_s) as limit:
             opened = import_connection()(
                 definition,
                 Elicitation(definition).callbacks(),
                 on_gone=lambda: None,
                 on_change=lambda method, params: None,
             )
-            async with opened as connection, connection.by(connection.deadline):
-                return await discover(connection)
+            async with opened as connection:
+                async with connection.by(connection.deadline):
+                    listing = await discover(connection)
+                if use is not None:
+                    limit.deadline = math.inf  # whoever uses it says how long
+                    await use(connection)
+                    limit.deadline = trio.current_time() + SPARE_S
+                return listing
     except LinkError as problem:
         return problem
     except Lost as problem:

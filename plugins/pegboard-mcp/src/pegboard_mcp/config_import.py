@@ -9,19 +9,21 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import attrs
 
 from pegboard.config import looks_secret, mask_text
+from pegboard_mcp.definitions import CONFINEMENT
 from pegboard_mcp.files import Names, Path_, Reference, fill, missing, project_of, variable_of
+from pegboard_mcp.packages import CONTAINERS, program_of
 from pegboard_mcp.rules import TableRules
 from pegboard_mcp.secrets import secrets_of_args, secrets_of_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
     from pegboard import Fault
     from pegboard_mcp.foreign import ForeignFile, ForeignTable
@@ -32,8 +34,8 @@ Hide = Callable[[str, Path_, bool], str]
 _DOLLAR = re.compile(r"\$(?=[${]|\Z)")
 _FILLED = "x"
 ORDER = (
-    "description", "command", "args", "cwd", "env", "env_file", "transport", "url", "headers", "oauth", "encoding",
-    "roots", "allowed_tools", "disabled_tools",
+    "description", "command", "args", "cwd", "env", "env_file", "confine", "read", "transport", "url", "headers",
+    "oauth", "encoding", "roots", "allowed_tools", "disabled_tools",
 )  # fmt: skip
 
 
@@ -45,6 +47,7 @@ class ConfigImport:
         tables: the servers by name, in our own keys.
         moved: the variables that stand for secrets now: for each, where its secret stands in the file.
         asked: the variables that VS Code asks a person for.
+        unconfined: servers that run in containers, which no sandbox of ours holds.
         ignored: keys that mean nothing here, by server.
         faults: what cannot be imported.
     """
@@ -52,29 +55,57 @@ class ConfigImport:
     tables: dict[str, dict[str, Any]] = attrs.Factory(dict)
     moved: dict[str, list[Path_]] = attrs.Factory(dict)
     asked: dict[str, str] = attrs.Factory(dict)
+    unconfined: list[str] = attrs.Factory(list)
     ignored: dict[str, tuple[str, ...]] = attrs.Factory(dict)
     faults: list[Fault] = attrs.Factory(list)
 
 
 def import_servers(
-    path: Path, file: ForeignFile, tables: Iterable[ForeignTable], *, with_secrets: bool
+    path: Path, file: ForeignFile, tables: Iterable[ForeignTable], *, with_secrets: bool, confine: bool = True
 ) -> ConfigImport:
-    """Convert these servers of a file."""
+    """Convert these servers of a file.
+
+    Args:
+        path, file: where it is, and what it says.
+        tables: the servers.
+        with_secrets: copy secrets as they are.
+        confine: have programs run in a sandbox, whatever the file says of that.
+    """
     taken = ConfigImport()
     names = Names(path, file.inputs)
     variables = _Variables(taken)
     for one in tables:
+        said = {key: value for key, value in one.table.items() if key not in CONFINEMENT}
+        one = attrs.evolve(one, table=said)
         wrong = _faults_of(one, names, path)
         taken.faults += [attrs.evolve(fault, path=one.place_of(fault.path)) for fault in wrong]
         if wrong:
             continue
         own = _as_ours(dict(one.table), project_of(path))
+        if "command" in own and confine:
+            if program_of(str(own["command"])) in CONTAINERS:
+                taken.unconfined.append(one.name)
+            else:
+                own |= {"confine": True} | _given(own, project_of(path))
         hide = _no_secret if with_secrets else _Hiding(one, variables).hide
         own = _changed(own, _rewriting(names, hide, taken))
         taken.tables[one.name] = {key: own[key] for key in ORDER if key in own}
         if one.ignored:
             taken.ignored[one.name] = one.ignored
     return taken
+
+
+def _given(table: Mapping[str, Any], base: Path) -> dict[str, Any]:
+    """The folders that its command names, for it to read; never all of a home, and nothing to write: a person says so.
+
+    A folder with a variable in its name is not known here.
+    """
+    home = Path.home()
+    words = [table["cwd"]] if "cwd" in table else []
+    words += [word for word in table.get("args", ()) if isinstance(word, str) and re.match(r"[./~]", word)]
+    found = [os.path.normpath(base / Path(word).expanduser()) for word in words if "$" not in word]
+    folders = [one for one in found if os.path.isdir(one) and Path(one) not in (home, *home.parents)]  # noqa: PTH112
+    return {"read": list(dict.fromkeys(folders))} if folders else {}
 
 
 def _faults_of(one: ForeignTable, names: Names, path: Path) -> list[Fault]:

@@ -13,7 +13,7 @@ import json
 import re
 import shlex
 from collections.abc import Mapping  # noqa: TC003 - the types of fields are looked up at run time
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
@@ -31,6 +31,9 @@ from pegboard_mcp.defaults import (
     check_count,
     check_seconds,
 )
+
+if TYPE_CHECKING:
+    from pegboard_confine.learning import Learned
 
 Transport = Literal["stdio", "http", "sse", "websocket"]
 Era = Literal["auto", "modern", "legacy"]
@@ -169,6 +172,8 @@ class ServerSettings(_Server):
         return f"<ServerSettings {self.command or self.server or 'of a URL'}>"
 
 
+CONFINEMENT = ("confine", "read", "write", "network")
+"""The keys that say what a server is given."""
 KEYS: Mapping[str, attrs.Attribute[Any]] = {field.name: field for field in attrs.fields(ServerSettings)}
 """Every key of a server's table."""
 
@@ -193,6 +198,7 @@ class ServerDefinition(_Server):
         disabled_tools: tools that are not offered.
         secrets: values that must not be shown.
         env_file: the file from which some of `env` came.
+        learned: what its sandbox tells of it, where somebody asks.
 
     .. versionadded:: 0.1
     """
@@ -211,6 +217,7 @@ class ServerDefinition(_Server):
     keys: frozenset[str] = frozenset()
     """Those of `secrets` that are secret by their names, and not only as every variable and header is."""
     env_file: str | None = attrs.field(default=None, eq=False)
+    learned: Learned | None = attrs.field(default=None, eq=False)
 
     def __repr__(self) -> str:
         return f"<ServerDefinition {self.name}: {self.shown}>"
@@ -245,7 +252,6 @@ class ServerDefinition(_Server):
         env, headers = sorted(self.env.items()), sorted(self.headers.items())
         parts: list[Any] = [self.transport, self.argv, env, self.cwd, self.url, headers]
         parts += [self.config, self.load_tools, self.load_prompts, self.prefix]
-        parts += ["confined"] if self.confine else []
         parts += [sorted(self.allowed_tools) if self.allowed_tools is not None else None, sorted(self.disabled_tools)]
         return hashlib.sha256(json.dumps(parts, default=str).encode()).hexdigest()[:16]
 

@@ -121,9 +121,11 @@ RUNNERS: dict[tuple[str, ...], _Runner] = {
 value, so that nobody can tell where the package is: then there is no step."""
 _MANAGERS = re.compile(r"(?<![\w.-])(?:npx|npm|uvx|uv|pipx|bunx|bun|pnpm|pnpx|yarn)(?:\.cmd|\.exe)?(?![\w.-])")
 
+CONTAINERS = ("docker", "podman", "nerdctl")
+"""Programs that have another one start what they are told to."""
 _LAUNCHERS = {
     **dict.fromkeys(("npx", "uvx", "bunx", "pnpx"), frozenset[str]()),
-    **dict.fromkeys(("docker", "podman", "nerdctl"), frozenset({"run"})),
+    **dict.fromkeys(CONTAINERS, frozenset({"run"})),
     "npm": frozenset({"exec", "x"}),
     "bun": frozenset({"x"}),
     "pnpm": frozenset({"dlx"}),
@@ -146,13 +148,14 @@ def fetches(argv: Sequence[str]) -> bool:
     What it fetches, and whether it does, shows from outside only where there is an `install_step`.
     """
     words = [part for word in argv for part in word.split()]
-    if words and _program(words[0]) in _SHELLS:  # the first of its words that is a launcher
-        words = words[next((at for at, word in enumerate(words) if _program(word) in _LAUNCHERS), 0) :]
-    wanted = _LAUNCHERS.get(_program(words[0])) if words else None
+    if words and program_of(words[0]) in _SHELLS:  # the first of its words that is a launcher
+        words = words[next((at for at, word in enumerate(words) if program_of(word) in _LAUNCHERS), 0) :]
+    wanted = _LAUNCHERS.get(program_of(words[0])) if words else None
     return wanted is not None and (not wanted or not wanted.isdisjoint(words[1:]))
 
 
-def _program(word: str) -> str:
+def program_of(word: str) -> str:
+    """The name of a program, wherever it lies and whatever the system writes behind it."""
     return PurePath(word).name.removesuffix(".cmd").removesuffix(".exe")
 
 
@@ -162,7 +165,7 @@ def install_step(argv: Sequence[str]) -> InstallStep | None:
     `bunx`, `pnpm dlx` and `yarn dlx` have no form that installs and runs nothing; `uv run` none that does so for every
     script, and `docker run` none that asks for no newer image. Their start has the time of an install: see `fetches`.
     """
-    words = (_program(argv[0]), *argv[1:]) if argv else ()
+    words = (program_of(argv[0]), *argv[1:]) if argv else ()
     for name, runner in RUNNERS.items():
         if words[: len(name)] == name:
             return _step(runner, tuple(argv[: len(name)]), list(words[len(name) :]))

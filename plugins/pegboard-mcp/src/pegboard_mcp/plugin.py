@@ -97,8 +97,9 @@ def provide_checks(settings: McpSettings) -> Iterable[Any]:
 
 @hookimpl
 def register_commands(cli: click.Group) -> None:
-    """`serve`, `lock`, `connect` and `config import`."""
+    """`serve`, `lock`, `connect`, `confine` and `config import`."""
     from pegboard_mcp.commands.config_import import config_import
+    from pegboard_mcp.commands.confine import confine
     from pegboard_mcp.commands.connect import connect
     from pegboard_mcp.commands.lock import lock
     from pegboard_mcp.commands.serve import serve
@@ -106,5 +107,6 @@ def register_commands(cli: click.Group) -> None:
     cli.add_command(serve)
     cli.add_command(lock)
     cli.add_command(connect)
+    cli.add_command(confine)
     config = cli.get_command(None, "config")  # type: ignore[arg-type]
     config.add_command(config_import)  # type: ignore[union-attr]

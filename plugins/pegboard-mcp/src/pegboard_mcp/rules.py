@@ -26,6 +26,7 @@ from pegboard.schema import NearNames, structure_all
 from pegboard.schema.jsontext import shorten_text
 from pegboard_mcp.definitions import (
     BYTES,
+    CONFINEMENT,
     KEYS,
     SECONDS,
     SHARED,
@@ -447,7 +448,7 @@ class TableRules:
 
     def _check_confinement(self) -> None:
         """Nothing that is said of a sandbox may stand without one: it would be believed."""
-        given = [key for key in ("read", "write", "network") if key in self._said]
+        given = [key for key in CONFINEMENT[1:] if key in self._said]
         if (
             given
             and not self._settings.confine

@@ -35,14 +35,22 @@ SECTION = ("plugins", "mcp", "servers")
 )
 @click.option("--print", "only_print", is_flag=True, help="Print what would be written, and write nothing.")
 @click.option("--with-secrets", is_flag=True, help="Copy secrets too; else each becomes a variable.")
+@click.option("--unconfined", is_flag=True, help="Let them run with all of your rights; else each gets a sandbox.")
 @click.pass_obj
 def config_import(
-    run: ProgramRun, file: str, names: tuple[str, ...], target: str | None, only_print: bool, with_secrets: bool
+    run: ProgramRun,
+    file: str,
+    names: tuple[str, ...],
+    target: str | None,
+    only_print: bool,
+    with_secrets: bool,
+    unconfined: bool,
 ) -> None:
     """Import MCP servers from another program's file: `servers` of VS Code, `mcpServers` of Claude and others.
 
     All of them, or those that are named. The change is shown, and a backup is kept. Secrets that stand in the file are
-    not copied: each becomes a variable of the environment, which is named.
+    not copied: each becomes a variable of the environment, which is named. Programs are confined: they read the folders
+    that their command names, and reach nobody.
     """
     from pegboard_mcp.config_import import import_servers
     from pegboard_mcp.foreign import read_tables
@@ -53,7 +61,7 @@ def config_import(
     if whole:
         raise ConfigError(f"expected {whole[0].expected}, got {whole[0].got}", hint=whole[0].hint)
     chosen = _chosen(path, given, names)
-    taken = import_servers(path, given, chosen, with_secrets=with_secrets)
+    taken = import_servers(path, given, chosen, with_secrets=with_secrets, confine=not unconfined)
     faults = [*_faults_of(given, chosen, names), *taken.faults]
     if faults:
         hint = "repair it there, or name the servers to import: pegboard config import FILE NAME ..."
@@ -234,6 +242,15 @@ def _tell(taken: ConfigImport, *, with_secrets: bool) -> None:
         _note(f"nobody is asked for {written} here: set the variable {variable}")
     for name, keys in taken.ignored.items():
         _note(f"left out of {name}, for it means nothing here: {', '.join(keys)[:200]}")
+    confined = [name for name, table in taken.tables.items() if table.get("confine")]
+    if confined:
+        from pegboard_confine.sandbox import why_not
+
+        _note("confined: " + ", ".join(confined) + "; what else one needs: pegboard confine suggest NAME")
+        if problem := why_not():
+            _note(f"this system cannot confine them, so they do not start: {problem}; or import --unconfined")
+    if taken.unconfined:
+        _note(f"not confined, for a container is started by another program: {', '.join(taken.unconfined)}")
     if with_secrets:
         _note("secrets were copied as they are: keep the file to yourself")
 

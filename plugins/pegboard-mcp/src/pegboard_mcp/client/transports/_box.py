@@ -61,7 +61,7 @@ def policy_of(
     certificates = {name: host[name] for name in CERTIFICATES if host.get(name)}
     env = {name: value for name, value in definition.env.items() if not installs or _OF_MANAGERS.match(name)}
     offline = {} if installs or install_step(definition.argv) is None else OFFLINE
-    files = () if installs else tuple(str(file) for _, file in files_of(definition))
+    files = () if installs else tuple(str(file) for key, file in files_of(definition) if key != "env_file")
     return Policy(
         home=str(home_of(definition)),
         cwd="/tmp" if installs else definition.cwd or str(Path.cwd()),  # noqa: S108 - its own, inside
@@ -86,9 +86,15 @@ async def make_box(definition: ServerDefinition, argv: Sequence[str], own: Mappi
         logging.getLogger(f"pegboard.mcp.server.{definition.name}").warning("%s", told(definition, refused))
 
     policy = policy_of(definition, os.environ, own, installs=installs)
+    learned = None if installs else definition.learned
     try:
         await trio.to_thread.run_sync(private_folder, Path(policy.home).parent)
-        return await prepare(policy, argv, note)
+        if learned is not None:
+            policy, argv = learned.note(policy, argv)
+        box = await prepare(policy, argv, note)
+        if learned is not None:
+            learned.relay = box.relay
+        return box
     except ConfineError as problem:
         raise fault_of(problem) from None
     except OSError as problem:

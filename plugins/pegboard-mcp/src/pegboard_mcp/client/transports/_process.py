@@ -140,11 +140,11 @@ async def _start_confined(
         _admit(process, gently=gently, is_gated=True)
         await box.admit(process)
     except BaseException as problem:
-        box.close()
         words = ""
         if process is not None:
             with trio.CancelScope(shield=True):
                 words = await _give_up(process)
+        box.close()  # last: the program begins where nobody holds it back
         if isinstance(problem, ConfineError):
             problem.why += f"; {words}" if words else ""
             raise fault_of(problem) from None
