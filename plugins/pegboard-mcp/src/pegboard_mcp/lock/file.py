@@ -9,17 +9,16 @@ What is read may be anybody's: the file is bounded, a block that says nothing is
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import functools
 import json
 import os
 import re
 import stat
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pegboard import PluginError
+from pegboard.config import replace_file
 from pegboard.limits import DIGESTED_BYTES
 from pegboard.text import HIDDEN_CHARACTERS
 from pegboard_mcp.lock.pins import Key, Pin
@@ -27,6 +26,7 @@ from pegboard_mcp.lock.place import name_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from pathlib import Path
 
 VERSION = 1
 MAX_BYTES = DIGESTED_BYTES
@@ -166,42 +166,13 @@ def write_lock(path: Path, pins: Iterable[Pin]) -> None:
         if path.is_symlink() and not path.exists():  # who laid it there would choose where a file is made
             raise OSError(errno.ENOENT, None)
         real = path.resolve()  # a link stays one
-        mode = real.stat().st_mode & 0o777 if real.exists() else 0o666 & ~_umask()
-        replace_file(real, content, mode)
+        replace_file(real, content, real.stat().st_mode & 0o777 if real.exists() else None)
     except OSError as problem:
         why = os.strerror(problem.errno or errno.EIO)
         raise LockError(
             f"{name_of(path)} cannot be written: {why}",
             hint=OTHER_FILE,
         ) from None
-
-
-def _umask() -> int:
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
-
-
-def replace_file(path: Path, content: bytes, mode: int) -> None:
-    """Write a file, whole or not at all.
-
-    Raises:
-        OSError: it cannot be written.
-    """
-    import tempfile
-
-    number, made = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
-    try:
-        with os.fdopen(number, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(number)
-        Path(made).chmod(mode)
-        Path(made).replace(path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            Path(made).unlink()
-        raise
 
 
 def to_text(pins: Iterable[Pin]) -> str:

@@ -10,8 +10,8 @@ import contextlib
 import json
 from typing import TYPE_CHECKING
 
+from pegboard.config import private_folder, user_folder, write_private
 from pegboard.limits import JSON_BYTES
-from pegboard_mcp.lock.file import replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -55,8 +55,6 @@ def _key(change: Change) -> str:
 
 
 def _place() -> Path:
-    from pegboard.config import user_folder
-
     return user_folder("state") / FILE
 
 
@@ -79,5 +77,5 @@ def _write(records: dict[str, dict[str, str]], lock: Path, shown: dict[str, str]
     kept = dict(list(records.items())[-MAX_LOCKS:])
     place = _place()
     if kept or place.exists():
-        place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        replace_file(place, json.dumps(kept, indent=1).encode(), 0o600)
+        private_folder(place.parent)
+        write_private(place, json.dumps(kept, indent=1).encode())
