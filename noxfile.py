@@ -24,8 +24,16 @@ EXTRAS = {"pegboard": "[process,testing]", "pegboard-memory": "[semantic]"}
 FLOORS = {"pegboard": 95}
 """The least branch coverage of a package, in per cent; 90 where it says nothing."""
 TESTS = (
-    *("asteval", "coverage[toml]", "hatchling", "hypothesis", "markdown-it-py", "mpmath"),
-    *("pytest", "pytest-trio", "pytest-xdist", "simpleeval"),
+    "asteval",
+    "coverage[toml]",
+    "hatchling",
+    "hypothesis",
+    "markdown-it-py",
+    "mpmath",
+    "pytest",
+    "pytest-trio",
+    "pytest-xdist",
+    "simpleeval",
 )
 TESTS_OF = {
     "pegboard-http": ["httpx2"],

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 import subprocess
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,8 @@ ROOT = Path(__file__).parent.parent
 PAPERS = ("CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "RELEASING.md", "SECURITY.md")
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 FORMS = sorted(one for one in (ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml") if one.stem != "config")
+TOOLS = {"EXTRAS", "LOOPS", "ORACLES", "TESTS", "TESTS_OF"}
+"""Names of noxfile.py: what the session of the tests installs."""
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 
 
@@ -71,6 +75,20 @@ def test_ci_runs_each_session_that_must_pass_once() -> None:
     assert default
     run = named_sessions((ROOT / ".ci" / "run").read_text(encoding="utf-8"))
     assert sorted(run) == sorted(ast.literal_eval(default[1]))
+
+
+def test_the_environment_of_uv_run_holds_all_that_the_session_of_the_tests_installs() -> None:
+    """`.ci/run` runs them in it: what it lacked would be tests that skip and nobody misses."""
+    groups = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["dependency-groups"]
+    there = {re.split(r"[<>=;]", one)[0] for name in ("dev", "check") for one in groups[name] if isinstance(one, str)}
+    said = {}
+    for one in ast.parse((ROOT / "noxfile.py").read_text(encoding="utf-8")).body:
+        if isinstance(one, ast.Assign) and (name := ast.unparse(one.targets[0])) in TOOLS:
+            said[name] = ast.literal_eval(one.value)
+    wanted = {*said["TESTS"], *said["ORACLES"], *said["LOOPS"], *itertools.chain(*said["TESTS_OF"].values())}
+    wanted |= {f"{package}{extras}" for package, extras in said["EXTRAS"].items()}
+    assert said.keys() == TOOLS
+    assert wanted - there == set()
 
 
 def test_every_supported_python_has_a_session_and_a_job() -> None:
