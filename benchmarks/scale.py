@@ -393,6 +393,7 @@ BOUNDS = {
     "median_s": 2.0,
     "most_s": 2.0,
     "s": 2.0,
+    "slow_lines_most_s": 119.0,
     "host_busy_most": 0.5,
     "worker_busy_most": 0.5,
     "server_messages_s": 1_000_000,
