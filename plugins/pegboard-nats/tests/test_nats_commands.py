@@ -52,6 +52,24 @@ def test_init_writes_a_configuration_and_a_key_for_each_role(run: Any, tmp_path:
     assert not any(seed in written["nats-server.conf"].read_text() + answer.out + answer.err for seed in seeds)
 
 
+def test_init_writes_a_key_for_each_bot(run: Any, tmp_path: Path) -> None:
+    answer = run("nats", "init", "--bot", "ada", "--bot", "b-2")
+    assert answer.status == 0
+    assert "nats/bot-ada.nk" in answer.out
+    users = json.loads((tmp_path / "nats" / "nats-server.conf").read_text().split("accounts: ")[1])["PEGBOARD"]["users"]
+    for name, user in zip(("ada", "b-2"), users[3:], strict=True):
+        seed = (tmp_path / "nats" / f"bot-{name}.nk").read_text().strip()
+        assert user["nkey"] == KeyPair(seed).public
+        assert user["permissions"]["publish"] == [f"pb.llm.*.{name}"]
+
+
+@pytest.mark.parametrize("name", ["", "a b", "*", ">", "a.b", "../x"])
+def test_a_bot_whose_name_is_none_is_refused(run: Any, tmp_path: Path, name: str) -> None:
+    answer = run("nats", "init", "--bot", name)
+    assert (answer.status, list(tmp_path.glob("nats*"))) == (2, [])
+    assert "is no name of a bot" in answer.err
+
+
 def test_init_writes_over_nothing(run: Any, tmp_path: Path) -> None:
     (tmp_path / "nats").mkdir()
     (tmp_path / "nats" / "worker.nk").write_text("mine")

@@ -16,6 +16,7 @@ worker        a board's tools, for other hosts
 claims        at most once, and what became of a call
 stats         what a worker counts of its calls
 status        how all workers do, of their answers
+bots          the board for bots on NATS: tools, calls and questions on subjects
 limit_store   limits that all hosts count together
 accounts      who may do what on a server: hosts, workers, watchers
 checks        what doctor says of the servers

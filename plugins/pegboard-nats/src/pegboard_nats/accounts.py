@@ -1,4 +1,4 @@
-"""Who may do what on a NATS server: hosts call, workers answer, watchers look; nobody else comes in.
+"""Who may do what on a NATS server: hosts call, workers answer, watchers look, bots ask; nobody else comes in.
 
 A worker trusts what a call says of its user. So the server has to hold that hosts alone publish calls, and that nobody
 hears the answers of others: each role has inboxes of its own.
@@ -10,7 +10,7 @@ import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from pegboard_nats.credentials import KeyPair
 
@@ -30,8 +30,8 @@ def inbox_of(role: str) -> str:
     return f"{INBOX}.{role}"
 
 
-def roles(prefix: str) -> dict[str, Role]:
-    """The roles, for groups below a prefix."""
+def roles(prefix: str, bots: Iterable[str] = ()) -> dict[str, Role]:
+    """The roles, for groups below a prefix; a bot asks as the user whose name it has, and as nobody else."""
     calls = tuple(f"{prefix}.*.{what}.>" for what in ("call", "cancel", "alive", "definitions", "service"))
     stream = f"{prefix}-limits".replace(".", "_")
     limits = (
@@ -47,20 +47,21 @@ def roles(prefix: str) -> dict[str, Role]:
     changed = f"{prefix}.*.changed"
     return {
         "host": Role(
-            (*calls, "$SRV.>", inboxes["worker"], *limits, read_calls),
-            (changed, inboxes["host"], inboxes["watcher"], inboxes["limits"]),
+            (*calls, "$SRV.>", inboxes["worker"], f"{inbox_of('bot')}.>", *limits, read_calls),
+            (changed, inboxes["host"], inboxes["watcher"], inboxes["limits"], f"{prefix}.llm.>"),
         ),
         # A worker answers whoever asked; it hears nobody's answers but its own.
         "worker": Role(
             (changed, f"{INBOX}.>", *limits, *write_calls), (*calls, "$SRV.>", inboxes["worker"], inboxes["limits"])
         ),
         "watcher": Role(("$SRV.>", f"{prefix}.*.service.>"), (changed, inboxes["watcher"])),
+        **{f"bot-{name}": Role((f"{prefix}.llm.*.{name}",), (f"{inbox_of(f'bot.{name}')}.>",)) for name in bots},
     }
 
 
-def server_config(prefix: str, listen: str, store: str, keys: Mapping[str, KeyPair]) -> str:
-    """The configuration of `nats-server`: one account, its three users, streams for limits."""
-    users = [_user(keys[name], role) for name, role in roles(prefix).items()]
+def server_config(prefix: str, listen: str, store: str, keys: Mapping[str, KeyPair], bots: Iterable[str] = ()) -> str:
+    """The configuration of `nats-server`: one account, its users, streams for limits and claims."""
+    users = [_user(keys[name], role) for name, role in roles(prefix, bots).items()]
     account: dict[str, Any] = {"jetstream": "enabled", "users": users}
     lines = [
         "# Hosts call, workers answer, watchers look. `pegboard doctor` tries it on the running server.",

@@ -6,7 +6,7 @@ import contextlib
 import signal
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -18,10 +18,14 @@ if TYPE_CHECKING:
 
     from pegboard import Host
     from pegboard.cli import ProgramRun
-    from pegboard_nats.client import Client
+    from pegboard_nats.bots import Bots
+    from pegboard_nats.client import Client, Servers
     from pegboard_nats.settings import Role
     from pegboard_nats.stats import Tally
     from pegboard_nats.status import GroupStatus
+    from pegboard_nats.worker import Worker
+
+    S = TypeVar("S", Worker, Bots)
 
 SHORT = 8
 """Of a hash or the name of a worker, in a table."""
@@ -62,25 +66,33 @@ def _check_group(group: str) -> None:
 
 
 async def _serve(host: Host, settings: NatsSettings, group: str, concurrency: int) -> None:
-    """Serve until SIGTERM or Ctrl-C, which let calls that run finish; the second one lets them go."""
+    """Be a worker until SIGTERM or Ctrl-C."""
+    from pegboard_nats.wire import Subjects
+    from pegboard_nats.worker import Worker
+
+    def made(client: Client) -> Worker:
+        subjects = Subjects(settings.prefix, group)
+        return Worker(host, client, subjects, concurrency=concurrency, drain_s=settings.drain_s)
+
+    def words(serving: Worker) -> str:
+        tools = "1 tool" if serving.tools == 1 else f"{serving.tools} tools"
+        return f"serving {tools} in the group {group!r}"
+
+    await _serve_until_told(settings.link(f"pegboard worker {group}", role="worker"), made, words)
+
+
+async def _serve_until_told(servers: Servers, made: Callable[[Client], S], words: Callable[[S], str]) -> None:
+    """Serve until SIGTERM or Ctrl-C, which let what runs finish; the second one lets it go."""
     import trio
 
     from pegboard_nats.client import open_client
-    from pegboard_nats.wire import Subjects
-    from pegboard_nats.worker import Worker
 
     def tell(trouble: str) -> None:
         click.echo(f"no link to NATS: {trouble}; it is tried again", err=True)
 
     interrupted = False
-    async with open_client(settings.link(f"pegboard worker {group}", role="worker"), tell=tell) as client:
-        serving = Worker(
-            host,
-            client,
-            Subjects(settings.prefix, group),
-            concurrency=concurrency,
-            drain_s=settings.drain_s,
-        )
+    async with open_client(servers, tell=tell) as client:
+        serving = made(client)
         async with trio.open_nursery() as nursery:
 
             async def end_at_signals(task_status: trio.TaskStatus[None]) -> None:
@@ -94,10 +106,7 @@ async def _serve(host: Host, settings: NatsSettings, group: str, concurrency: in
 
             await nursery.start(end_at_signals)
             await nursery.start(serving.run)
-            tools = "1 tool" if serving.tools == 1 else f"{serving.tools} tools"
-            click.echo(
-                f"serving {tools} in the group {group!r} at {client.address or 'NATS'} (Ctrl-C ends it)", err=True
-            )
+            click.echo(f"{words(serving)} at {client.address or 'NATS'} (Ctrl-C ends it)", err=True)
             await serving.wait_over()
             nursery.cancel_scope.cancel()
     if interrupted:
@@ -112,19 +121,24 @@ def nats() -> None:
 @nats.command()
 @click.option("--folder", default="nats", show_default=True, metavar="DIR", help="Where the files are written.")
 @click.option("--listen", default="127.0.0.1:4222", show_default=True, metavar="ADDRESS", help="Of the server.")
+@click.option("--bot", "bots", multiple=True, metavar="USER", help="A bot that asks as that user; may be repeated.")
 @click.pass_obj
-def init(run: ProgramRun, folder: str, listen: str) -> None:
-    """Write a server's configuration, and the keys of a host, a worker and a watcher."""
+def init(run: ProgramRun, folder: str, listen: str, bots: tuple[str, ...]) -> None:
+    """Write a server's configuration, and the keys of a host, a worker, a watcher and bots."""
     from pegboard.cli import emit
     from pegboard.config import private_folder, write_private
     from pegboard_nats.accounts import CONFIG, roles, server_config
     from pegboard_nats.credentials import KeyPair
 
+    for name in bots:
+        if not is_word(name):
+            hint = "use 1 to 64 letters, digits, '-' and '_'"
+            raise ConfigError(f"--bot: {name[:80]!r} is no name of a bot", hint=hint)
     prefix = settings_of(run).prefix
     to = Path(folder)
-    keys = {name: KeyPair.generate() for name in roles(prefix)}
+    keys = {name: KeyPair.generate() for name in roles(prefix, bots)}
     files = {f"{name}.nk": f"{pair.seed}\n" for name, pair in keys.items()}
-    files[CONFIG] = server_config(prefix, listen, str((to / "streams").absolute()), keys)
+    files[CONFIG] = server_config(prefix, listen, str((to / "streams").absolute()), keys, bots)
     if there := [name for name in files if (to / name).exists()]:
         raise ConfigError(f"{to / there[0]} is there already", hint="move it away, or name another --folder")
     try:
@@ -136,9 +150,34 @@ def init(run: ProgramRun, folder: str, listen: str) -> None:
         raise ConfigError(f"{to} cannot be written: {why}", hint="name another --folder") from None
     emit(
         f"{to / CONFIG}: run it with `nats-server -c {to / CONFIG}`\n"
-        f"{to / 'host.nk'}, {to / 'worker.nk'}, {to / 'watcher.nk'}: secret keys; give each machine its own alone, and "
+        f"{', '.join(str(to / f'{name}.nk') for name in keys)}: secret keys; give each machine its own alone, and "
         "name it as `credentials` under [plugins.nats]\n"
     )
+
+
+@nats.command("serve")
+@click.option("--model", metavar="PROVIDER:MODEL", help="Answers questions; else that of the configuration.")
+@click.option("--concurrency", type=click.IntRange(1), metavar="N", help="Requests at once; else of [plugins.nats].")
+@click.pass_obj
+def serve(run: ProgramRun, model: str | None, concurrency: int | None) -> None:
+    """Serve the board to bots that are on NATS: tools, calls and questions on subjects."""
+    from pegboard_nats.bots import Bots
+
+    with contextlib.redirect_stdout(sys.stderr):  # what tools print is for people
+        settings = settings_of(run)
+        places = concurrency or settings.concurrency
+
+        async def main(host: Host) -> None:
+            def made(client: Client) -> Bots:
+                drain_s = settings.drain_s
+                return Bots(host, client, settings.prefix, concurrency=places, drain_s=drain_s, model=model)
+
+            def words(serving: Bots) -> str:
+                return f"serving bots below {settings.prefix}.llm, with {serving.model},"
+
+            await _serve_until_told(settings.link("pegboard nats serve", role="host"), made, words)
+
+        run.open_host(main)
 
 
 @nats.command()

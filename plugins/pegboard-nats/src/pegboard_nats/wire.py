@@ -44,6 +44,7 @@ APPROVED = "Pb-Approved"
 COUNTED = "Pb-Counted"
 CLAIM = "Pb-Claim"
 PARTS = "Pb-Parts"
+SEQUENCE = "Pb-Seq"
 
 ACCEPTED, BUSY, STALE, PROGRESS, ASK, PART, RESULT = (
     "accepted",
@@ -54,6 +55,9 @@ ACCEPTED, BUSY, STALE, PROGRESS, ASK, PART, RESULT = (
     "part",
     "result",
 )
+
+EVENT, ERROR = "event", "error"
+"""Kinds of answers to bots, beside `result`."""
 
 _MARKS = frozenset(field.name for field in attrs.fields(Annotations) if field.init)
 
