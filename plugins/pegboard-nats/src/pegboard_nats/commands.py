@@ -121,9 +121,10 @@ def nats() -> None:
 @nats.command()
 @click.option("--folder", default="nats", show_default=True, metavar="DIR", help="Where the files are written.")
 @click.option("--listen", default="127.0.0.1:4222", show_default=True, metavar="ADDRESS", help="Of the server.")
+@click.option("--store", metavar="DIR", help="Where the server keeps its streams; else `streams` in the folder.")
 @click.option("--bot", "bots", multiple=True, metavar="USER", help="A bot that asks as that user; may be repeated.")
 @click.pass_obj
-def init(run: ProgramRun, folder: str, listen: str, bots: tuple[str, ...]) -> None:
+def init(run: ProgramRun, folder: str, listen: str, store: str | None, bots: tuple[str, ...]) -> None:
     """Write a server's configuration, and the keys of a host, a worker, a watcher and bots."""
     from pegboard.cli import emit
     from pegboard.config import private_folder, write_private
@@ -138,7 +139,7 @@ def init(run: ProgramRun, folder: str, listen: str, bots: tuple[str, ...]) -> No
     to = Path(folder)
     keys = {name: KeyPair.generate() for name in roles(prefix, bots)}
     files = {f"{name}.nk": f"{pair.seed}\n" for name, pair in keys.items()}
-    files[CONFIG] = server_config(prefix, listen, str((to / "streams").absolute()), keys, bots)
+    files[CONFIG] = server_config(prefix, listen, store or str((to / "streams").absolute()), keys, bots)
     if there := [name for name in files if (to / name).exists()]:
         raise ConfigError(f"{to / there[0]} is there already", hint="move it away, or name another --folder")
     try:
