@@ -36,7 +36,16 @@ if TYPE_CHECKING:
         ToolChoice,
     )
     from pegboard_chat.conversation import Conversation, Message, Usage
-    from pegboard_chat.events import AnswerCut, CallEnded, CallStarted, ChatEnded, Event, Events, RoundEnded
+    from pegboard_chat.events import (
+        AnswerCut,
+        CallEnded,
+        CallStarted,
+        ChatEnded,
+        Event,
+        Events,
+        RoundEnded,
+        event_to_json,
+    )
     from pegboard_chat.loop import Chat, settings_of
     from pegboard_chat.models import open_model, providers_of
     from pegboard_chat.settings import ChatSettings
@@ -71,6 +80,7 @@ __all__ = [
     "ToolChoice",
     "Usage",
     "answer",
+    "event_to_json",
     "open_model",
     "providers_of",
     "settings_of",
@@ -99,7 +109,16 @@ __getattr__ = lazy_names(
             "ToolChoice",
         ),
         ".conversation": ("Conversation", "Message", "Usage"),
-        ".events": ("AnswerCut", "CallEnded", "CallStarted", "ChatEnded", "Event", "Events", "RoundEnded"),
+        ".events": (
+            "AnswerCut",
+            "CallEnded",
+            "CallStarted",
+            "ChatEnded",
+            "Event",
+            "Events",
+            "RoundEnded",
+            "event_to_json",
+        ),
         ".loop": ("Chat", "settings_of"),
         ".models": ("open_model", "providers_of"),
         ".settings": ("ChatSettings",),

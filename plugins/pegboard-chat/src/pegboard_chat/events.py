@@ -99,7 +99,10 @@ Event = Delta | CallStarted | CallEnded | RoundEnded | AnswerCut | ChatEnded
 
 
 def event_to_json(event: Event) -> dict[str, Any]:
-    """An event as JSON: `type` and what it carries."""
+    """An event as JSON: `type` and what it carries, as `pegboard chat --json` writes it.
+
+    .. versionadded:: 0.1
+    """
     match event:
         case TextDelta(text):
             return {"type": "text", "text": text}

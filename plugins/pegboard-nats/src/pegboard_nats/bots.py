@@ -116,7 +116,7 @@ class Bots:
     async def _open_model(self, stack: contextlib.AsyncExitStack) -> None:
         """The model of questions; where there is none, questions are told why, and calls go on."""
         if all(one.name != CHAT for one in self._host.board.plugins):
-            self._no_model = PluginError("pegboard-chat is not on the board", hint="pip install pegboard-chat")
+            self._no_model = PluginError("pegboard-chat is not on the board", hint="pip install 'pegboard-nats[chat]'")
             if self._name is not None:
                 raise self._no_model
             return
@@ -188,8 +188,7 @@ class Bots:
     async def _chat(self, session: Session, request: Mapping[str, Any], answers: _Answers) -> Any:
         if self._no_model is not None:
             raise self._no_model
-        from pegboard_chat import Chat, ChatEnded
-        from pegboard_chat.events import event_to_json
+        from pegboard_chat import Chat, ChatEnded, event_to_json
 
         is_streamed = request.get("stream", False)
         tools = None if request.get("enable_tools", True) else ()
