@@ -280,7 +280,11 @@ async def test_the_server_holds_as_whom_a_bot_may_ask(start_server: Any, tmp_pat
     def links(name: str, inbox: str) -> Servers:
         return Servers(urls=(server.url,), credentials=str(tmp_path / name), inbox=inbox_of(inbox))
 
-    async with serving(links("host", "host"), "pb", whoami), open_client(links("bot-ada", "bot.ada")) as client:
+    async with (
+        serving(links("host", "host"), "pb", whoami),
+        open_client(links("bot-ada", "bot.ada")) as client,
+        contextlib.AsyncExitStack() as stack,
+    ):
         with trio.fail_after(30):
             await client.wait_connected()
         ((kind, result),) = await ask(client, "pb.llm.call.ada", {"name": "whoami"})
@@ -291,5 +295,11 @@ async def test_the_server_holds_as_whom_a_bot_may_ask(start_server: Any, tmp_pat
         heard: list[Any] = []
         client.subscribe("pb.llm.>", heard.append)
         client.subscribe("_INBOX.>", heard.append)
+        worker = await stack.enter_async_context(open_client(links("worker", "worker")))
+        await worker.wait_connected()
+        for subject in ("pb.llm.>", "pb.*.call.>", "pb.llm.call.ada"):
+            worker.subscribe(subject, heard.append)
+        await worker.flush()
         await ask(client, "pb.llm.call.ada", {"name": "whoami"})
+        await worker.flush()
         assert heard == []

@@ -87,7 +87,7 @@ def test_init_says_where_it_cannot_write(run: Any, tmp_path: Path) -> None:
     assert "name another --folder" in answer.err
 
 
-@pytest.mark.parametrize("group", ["", "a b", "a.b", "x" * 65, "\x1b[2J"])
+@pytest.mark.parametrize("group", ["", "a b", "a.b", "llm", "x" * 65, "\x1b[2J"])
 def test_a_worker_of_no_group_does_not_start(run: Any, group: str) -> None:
     answer = run("worker", "--group", group)
     assert answer.status == 2

@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pegboard_nats.settings import BOTS
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -19,10 +21,11 @@ CONFIG = "nats-server.conf"
 
 
 class Role(NamedTuple):
-    """What one of the three may publish and subscribe to."""
+    """What somebody may publish and subscribe to, and what not, though it is below one of those."""
 
     publish: tuple[str, ...]
     subscribe: tuple[str, ...]
+    not_subscribe: tuple[str, ...] = ()
 
 
 def inbox_of(role: str) -> str:
@@ -48,14 +51,16 @@ def roles(prefix: str, bots: Iterable[str] = ()) -> dict[str, Role]:
     return {
         "host": Role(
             (*calls, "$SRV.>", inboxes["worker"], f"{inbox_of('bot')}.>", *limits, read_calls),
-            (changed, inboxes["host"], inboxes["watcher"], inboxes["limits"], f"{prefix}.llm.>"),
+            (changed, inboxes["host"], inboxes["watcher"], inboxes["limits"], f"{prefix}.{BOTS}.>"),
         ),
-        # A worker answers whoever asked; it hears nobody's answers but its own.
+        # A worker answers whoever asked; it hears nobody's answers but its own, and no bot.
         "worker": Role(
-            (changed, f"{INBOX}.>", *limits, *write_calls), (*calls, "$SRV.>", inboxes["worker"], inboxes["limits"])
+            (changed, f"{INBOX}.>", *limits, *write_calls),
+            (*calls, "$SRV.>", inboxes["worker"], inboxes["limits"]),
+            (f"{prefix}.{BOTS}.>",),
         ),
         "watcher": Role(("$SRV.>", f"{prefix}.*.service.>"), (changed, inboxes["watcher"])),
-        **{f"bot-{name}": Role((f"{prefix}.llm.*.{name}",), (f"{inbox_of(f'bot.{name}')}.>",)) for name in bots},
+        **{f"bot-{name}": Role((f"{prefix}.{BOTS}.*.{name}",), (f"{inbox_of(f'bot.{name}')}.>",)) for name in bots},
     }
 
 
@@ -76,4 +81,7 @@ def server_config(prefix: str, listen: str, store: str, keys: Mapping[str, KeyPa
 
 
 def _user(pair: KeyPair, role: Role) -> dict[str, Any]:
-    return {"nkey": pair.public, "permissions": {"publish": list(role.publish), "subscribe": list(role.subscribe)}}
+    subscribe: Any = list(role.subscribe)
+    if role.not_subscribe:
+        subscribe = {"allow": subscribe, "deny": list(role.not_subscribe)}
+    return {"nkey": pair.public, "permissions": {"publish": list(role.publish), "subscribe": subscribe}}

@@ -23,6 +23,7 @@ from pegboard_nats import wire
 from pegboard_nats.accounts import INBOX
 from pegboard_nats.client import LinkError
 from pegboard_nats.protocol import LocalProtocolError, TooLargeError
+from pegboard_nats.settings import BOTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,7 +36,7 @@ log = logging.getLogger("pegboard")
 
 CHAT = "chat"
 """The plugin that knows models."""
-QUEUE = "llm"
+QUEUE = "bots"
 """Several processes may serve; each request reaches one."""
 MEMBERS: Mapping[str, Mapping[str, type]] = {
     "tools": {"from": int},
@@ -65,7 +66,7 @@ class Bots:
     ) -> None:
         self._host = host
         self._client = client
-        self._prefix = f"{prefix}.llm"
+        self._prefix = f"{prefix}.{BOTS}"
         self._concurrency = concurrency
         self._drain_s = drain_s
         self._name = model

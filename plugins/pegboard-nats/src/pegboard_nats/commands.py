@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from pegboard import ConfigError
-from pegboard_nats.settings import NatsSettings, is_word
+from pegboard_nats.settings import NatsSettings, is_group, is_word
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -59,9 +59,10 @@ def worker(run: ProgramRun, group: str, concurrency: int | None) -> None:
 
 
 def _check_group(group: str) -> None:
-    if not is_word(group):
+    if not is_group(group):
         raise ConfigError(
-            f"--group: {group[:80]!r} is no name of a group", hint="use 1 to 64 letters, digits, '-' and '_'"
+            f"--group: {group[:80]!r} is no name of a group",
+            hint="use 1 to 64 letters, digits, '-' and '_', and not 'llm'",
         )
 
 

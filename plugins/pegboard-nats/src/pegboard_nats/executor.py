@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pegboard import PluginError
 from pegboard_nats.link import calls_of
-from pegboard_nats.settings import is_word
+from pegboard_nats.settings import is_group
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -47,7 +47,7 @@ class Executors:
         Raises:
             PluginError: no group may be called so.
         """
-        if not is_word(group):
+        if not is_group(group):
             raise PluginError(f"{group[:80]!r} is no name of a group", hint='write executor = "nats:GROUP"')
         return None if group == _serving.get() else GroupExecutor(self._tool, group, self._settings)
 

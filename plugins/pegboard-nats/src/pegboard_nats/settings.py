@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from pegboard_nats.client import Servers
 
 MAX_WORD = 64
+BOTS = "llm"
+"""Stands where a group does in the subjects of bots, so no group may be called so."""
 
 Role = Literal["host", "worker", "watcher", "limits"]
 
@@ -26,6 +28,11 @@ def is_word(text: str) -> bool:
     Without an expression: every start of the program comes here, and would compile it.
     """
     return len(text) <= MAX_WORD and text.isascii() and text.replace("-", "").replace("_", "").isalnum()
+
+
+def is_group(text: str) -> bool:
+    """Whether a group may be called so."""
+    return is_word(text) and text != BOTS
 
 
 def _above_zero(_: Any, field: attrs.Attribute[Any], value: float | None) -> None:
@@ -92,7 +99,7 @@ class NatsSettings:
         """Names of groups, which no field can say alone."""
         groups = raw.get("groups")
         for name in groups if isinstance(groups, dict) else ():
-            if not is_word(name):
+            if not is_group(name):
                 yield Fault(("groups", name), "a name of 1 to 64 letters, digits, '-' and '_'", repr(name[:80]))
 
     @property
