@@ -268,8 +268,9 @@ async def test_the_small_bot_of_the_examples(nats_server: NatsServer) -> None:
 
 
 async def test_the_server_holds_as_whom_a_bot_may_ask(start_server: Any, tmp_path: Path) -> None:
-    from pegboard_nats.accounts import inbox_of, roles, server_config
+    from pegboard_nats.accounts import roles, server_config
     from pegboard_nats.credentials import KeyPair
+    from pegboard_nats.settings import inbox_of
 
     keys = {name: KeyPair.generate() for name in roles("pb", ["ada"])}
     for name, pair in keys.items():

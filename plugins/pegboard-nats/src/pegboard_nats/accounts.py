@@ -9,14 +9,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pegboard_nats.settings import BOTS
+from pegboard_nats.settings import BOTS, INBOX, inbox_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from pegboard_nats.credentials import KeyPair
 
-INBOX = "_INBOX"
 CONFIG = "nats-server.conf"
 
 
@@ -26,11 +25,6 @@ class Role(NamedTuple):
     publish: tuple[str, ...]
     subscribe: tuple[str, ...]
     not_subscribe: tuple[str, ...] = ()
-
-
-def inbox_of(role: str) -> str:
-    """Answers to somebody of that role come below it."""
-    return f"{INBOX}.{role}"
 
 
 def roles(prefix: str, bots: Iterable[str] = ()) -> dict[str, Role]:

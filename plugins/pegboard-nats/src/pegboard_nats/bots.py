@@ -20,10 +20,9 @@ import trio
 from pegboard import ErrorCode, Fault, PegboardError, PluginError, ToolError, thaw
 from pegboard.schema.jsontext import JsonTextError, loads
 from pegboard_nats import wire
-from pegboard_nats.accounts import INBOX
 from pegboard_nats.client import LinkError
 from pegboard_nats.protocol import LocalProtocolError, TooLargeError
-from pegboard_nats.settings import BOTS
+from pegboard_nats.settings import BOTS, INBOX
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -16,10 +16,16 @@ if TYPE_CHECKING:
     from pegboard_nats.client import Servers
 
 MAX_WORD = 64
+INBOX = "_INBOX"
 BOTS = "llm"
 """Stands where a group does in the subjects of bots, so no group may be called so."""
 
 Role = Literal["host", "worker", "watcher", "limits"]
+
+
+def inbox_of(role: str) -> str:
+    """Answers to somebody of that role come below it."""
+    return f"{INBOX}.{role}"
 
 
 def is_word(text: str) -> bool:
@@ -116,7 +122,6 @@ class NatsSettings:
             name: what the server's own tools show.
             role: answers come below an inbox of its own, so that the server can keep others from hearing them.
         """
-        from pegboard_nats.accounts import inbox_of
         from pegboard_nats.client import Servers
 
         return Servers(
