@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from pegboard.tools import Tool
 
-__all__ = ["Mark", "marks_of", "orders_in"]
+__all__ = ["Mark", "marks_of", "orders_in", "skeleton"]
 
 LOOK_ALIKE, TITLE, ORDERS, HIDDEN_TEXT, CONTRADICTION = "look-alike", "title", "orders", "hidden text", "contradiction"
 """The kinds of marks, as `pegboard list` shows them."""

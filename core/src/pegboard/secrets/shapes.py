@@ -3,6 +3,8 @@
 Each service that gives its keys a prefix does so to have them found (GitHub's "secret scanning partner program"); the
 shapes are those that the services document, as the scanners gitleaks and trufflehog look for them too. A shape has to
 be a key's alone: `token: ...` in a text about tokens is none.
+
+.. versionadded:: 0.1
 """
 
 from __future__ import annotations
@@ -13,6 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+__all__ = ["SHAPES", "Shape", "find_shapes", "is_distinct"]
 
 MIN_SECRET = 8
 """A shorter text is no key that could be looked for: it would be found everywhere."""
@@ -28,6 +32,8 @@ class Shape(NamedTuple):
         kind: what a person calls it.
         marks: one of them stands in every such key; looked for first, since that is quick.
         pattern: the key, or its group `key` where it only counts beside something else.
+
+    .. versionadded:: 0.1
     """
 
     kind: str
@@ -97,6 +103,10 @@ SHAPES = (
     Shape("bearer token", ("earer ", "EARER "),
           r"(?i)\bauthorization['\"]?\s*[:=]\s*['\"]?bearer\s+(?P<key>[\w.~+/-]{16,4000}=*)"),
 )  # fmt: skip
+"""All of them but a variable of an `.env` file.
+
+.. versionadded:: 0.1
+"""
 
 _ASSIGNED = (
     r"(?m)^[ \t]*(?:export[ \t]+)?[A-Z][A-Z0-9_]{0,60}?(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?)"
@@ -107,7 +117,10 @@ _ASSIGNED_MARKS = ("KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL")
 
 
 def find_shapes(text: str) -> Iterator[tuple[int, int, str]]:
-    """Where keys stand in a text: from, to, and of which kind; they may overlap."""
+    """Where keys stand in a text: from, to, and of which kind; they may overlap.
+
+    .. versionadded:: 0.1
+    """
     if len(text) < MIN_SECRET:
         return
     for shape in SHAPES:
@@ -128,7 +141,10 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 def is_distinct(value: str) -> bool:
     """Whether a value that is called secret can be looked for in texts: it is no word, no number, no path and no
-    address, which stand there for reasons of their own."""
+    address, which stand there for reasons of their own.
+
+    .. versionadded:: 0.1
+    """
     if len(value) < MIN_SECRET or len(value.split()) != 1 or "://" in value or value[0] in "/~.$<{%":
         return False
     if value.isalpha() or value.isdigit():

@@ -38,6 +38,7 @@ class Learned:
         relay: its network: whom it reached, and who was refused.
         wanted: files that it looked for.
         policy: under which it was watched.
+        lets_out: whether it reaches every public host meanwhile; False: those that its policy names.
 
     .. versionadded:: 0.1
     """
@@ -45,13 +46,14 @@ class Learned:
     relay: Relay | None = None
     wanted: Wanted = attrs.field(factory=Wanted)
     policy: Policy | None = None
+    lets_out: bool = True
 
     def note(self, policy: Policy, argv: Sequence[str]) -> tuple[Policy, Sequence[str]]:
         """The policy and the command under which it is watched."""
         strace = find_system_program("strace")
         self.policy = attrs.evolve(
             policy,
-            network=Rules(policy.network.written, everywhere=True),
+            network=Rules(policy.network.written, everywhere=self.lets_out),
             files=(*policy.files, *needs_of(argv[0], policy.path)),
             traced=strace is not None,
         )

@@ -22,10 +22,12 @@ from pegboard_confine.bubblewrap import SYSTEM, within
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Wanted", "trace_words", "wanted_in"]
+__all__ = ["Wanted", "is_credential", "trace_words", "wanted_in"]
 
 MAX_LINES = 2_000_000
 OF_THE_SYSTEM = (*SYSTEM, "/proc", "/sys", "/dev", "/run", "/var/run", "/etc", "/home/confined")
+OF_THE_SANDBOX = "/home/confined/"
+"""The home that a confined program is told it has; in it there are nobody's keys."""
 MANY = 3
 """From so many files of one folder on the folder is proposed."""
 OF_A_HOME = (".ssh", ".aws", ".gnupg", ".kube", ".docker", ".netrc")
@@ -89,6 +91,8 @@ def wanted_in(lines: Iterable[str], cwd: str, given: Iterable[str], writable: It
             continue
         path = os.path.normpath(os.path.join(cwd, found[2]))
         changes = found[1] in _CHANGING or _CHANGES.search(found[3]) is not None
+        if path.startswith(OF_THE_SANDBOX) and is_credential(path):
+            refused.add(f"~/{path.removeprefix(OF_THE_SANDBOX)}")
         if within(path, writable if changes and not within(path, OF_THE_SYSTEM) else given):
             continue
         if within(path, OF_THE_SYSTEM) or path in ("/", home) or within(home, (path,)) or within(cwd, (path,)):
@@ -96,13 +100,21 @@ def wanted_in(lines: Iterable[str], cwd: str, given: Iterable[str], writable: It
         there = path if os.path.exists(path) else os.path.dirname(path)  # noqa: PTH110
         if there != path and (not changes or not os.path.isdir(there) or within(home, (there,))):  # noqa: PTH112
             continue
-        if _CREDENTIAL.search(path) or any(os.path.lexists(os.path.join(there, one)) for one in OF_A_HOME):
+        if is_credential(path) or any(os.path.lexists(os.path.join(there, one)) for one in OF_A_HOME):
             refused.add(path)
         else:
             (write if changes else read).add(there)
     write = _folders(write)
     return Wanted(tuple(sorted(_folders({one for one in read if not within(one, write)}))), *map(tuple, (
         sorted(write), sorted(refused))))  # fmt: skip
+
+
+def is_credential(path: str) -> bool:
+    """Whether a path looks like one of a credential, or of what a shell runs.
+
+    .. versionadded:: 0.1
+    """
+    return _CREDENTIAL.search(path) is not None
 
 
 def _folders(paths: set[str]) -> set[str]:

@@ -1,6 +1,7 @@
 """What a person should look at before anybody trusts a source: its tools, and all else that it says.
 
-What is looked for is the core's: see `pegboard.marks`. A mark refuses nothing.
+What is looked for is the core's (`pegboard.marks`) and, where pegboard-mcp is installed, all that `pegboard probe`
+looks for in definitions. A mark refuses nothing.
 """
 
 from __future__ import annotations
@@ -71,8 +72,29 @@ def judged(tools: Mapping[str, Tool], source: ToolSource, details: SourceDetails
         for where, text in _texts(details)
         for why in orders_in(text)
     ]
+    found += _probed(tools, source, details)
     found += [{"kind": "left out", "tool": None, "where": name, "why": why} for name, why in details.left_out.items()]
     return found[:MAX_FINDINGS]
+
+
+def _probed(tools: Mapping[str, Tool], source: ToolSource, details: SourceDetails) -> list[dict[str, Any]]:
+    """What `pegboard probe` would find in the definitions, beside marks; notes are for knowing, and left out."""
+    try:
+        from pegboard_mcp.probe.checks import CHECKS, OF_MARKS
+        from pegboard_mcp.probe.definitions import Offered, look_at_offer
+    except ModuleNotFoundError:
+        return []
+    own = [one for one in tools.values() if one.origin.source == source.name]
+    offered = Offered(
+        tools=tuple({"name": one.name, "description": one.description, "inputSchema": one.input_schema} for one in own),
+        server={"name": source.name, "version": "?"},
+        instructions=details.instructions or "",
+    )
+    return [
+        {"kind": one.check, "tool": None, "where": one.where, "why": f"{CHECKS[one.check].what} {one.why}".strip()}
+        for one in look_at_offer(offered)
+        if one.level != "note" and one.check not in OF_MARKS
+    ]
 
 
 def _hidden(what: Any) -> str:

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 from pegboard import Finding, PluginError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 
     from pegboard import Board
     from pegboard_mcp.client.connection import Connection
     from pegboard_mcp.client.discovery import Listing
+    from pegboard_mcp.client.journal import Journal
     from pegboard_mcp.definitions import ServerDefinition
     from pegboard_mcp.settings import McpSettings
 
@@ -128,9 +129,20 @@ async def _look(definitions: Sequence[ServerDefinition]) -> list[Listing | Excep
 
 
 async def look_at(
-    definition: ServerDefinition, use: Callable[[Connection], Awaitable[None]] | None = None
+    definition: ServerDefinition,
+    use: Callable[[Connection], Awaitable[None]] | None = None,
+    *,
+    journal: Journal | None = None,
+    callbacks: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda own: own,
 ) -> Listing | Exception:
-    """Start a server, read what it offers, have it used, and end it; what it offers, or why it could not be reached."""
+    """Start a server, read what it offers, have it used, and end it; what it offers, or why it could not be reached.
+
+    Args:
+        definition: of the server.
+        use: is given the open connection, and says itself how long it may take.
+        journal: keeps what it says beside its answers.
+        callbacks: what answers its questions, out of what does otherwise.
+    """
     import trio
 
     from pegboard_mcp.client._errors import LinkError, Lost, RpcError
@@ -144,9 +156,10 @@ async def look_at(
         with trio.fail_after(limit_s) as limit:
             opened = import_connection()(
                 definition,
-                Elicitation(definition).callbacks(),
+                callbacks(Elicitation(definition).callbacks()),
                 on_gone=lambda: None,
                 on_change=lambda method, params: None,
+                journal=journal,
             )
             async with opened as connection:
                 async with connection.by(connection.deadline):

@@ -218,6 +218,8 @@ class ServerDefinition(_Server):
     """Those of `secrets` that are secret by their names, and not only as every variable and header is."""
     env_file: str | None = attrs.field(default=None, eq=False)
     learned: Learned | None = attrs.field(default=None, eq=False)
+    client_name: str = attrs.field(default="pegboard", eq=False)
+    """As whom it is asked: `pegboard probe` looks whether another client is told the same."""
 
     def __repr__(self) -> str:
         return f"<ServerDefinition {self.name}: {self.shown}>"

@@ -97,16 +97,18 @@ def provide_checks(settings: McpSettings) -> Iterable[Any]:
 
 @hookimpl
 def register_commands(cli: click.Group) -> None:
-    """`serve`, `lock`, `connect`, `confine` and `config import`."""
+    """`serve`, `lock`, `connect`, `confine`, `probe` and `config import`."""
     from pegboard_mcp.commands.config_import import config_import
     from pegboard_mcp.commands.confine import confine
     from pegboard_mcp.commands.connect import connect
     from pegboard_mcp.commands.lock import lock
+    from pegboard_mcp.commands.probe import probe
     from pegboard_mcp.commands.serve import serve
 
     cli.add_command(serve)
     cli.add_command(lock)
     cli.add_command(connect)
     cli.add_command(confine)
+    cli.add_command(probe)
     config = cli.get_command(None, "config")  # type: ignore[arg-type]
     config.add_command(config_import)  # type: ignore[union-attr]

@@ -485,7 +485,7 @@ class Connection:
         dispatcher = Dispatcher(Tap(read, self.take, self.ended), self._outbox)
         dispatcher.config = self.definition.config
         self._dispatcher = dispatcher
-        info = types.Implementation(name="pegboard", version=__version__)
+        info = types.Implementation(name=self.definition.client_name, version=__version__)
         self.session = ClientSession(dispatcher=dispatcher, client_info=info, **callbacks)
         return self.session
 
@@ -507,7 +507,7 @@ class Connection:
         if self.modern:
             self._envelope = {
                 types.PROTOCOL_VERSION_META_KEY: self.version,
-                types.CLIENT_INFO_META_KEY: {"name": "pegboard", "version": __version__},
+                types.CLIENT_INFO_META_KEY: {"name": self.definition.client_name, "version": __version__},
                 types.CLIENT_CAPABILITIES_META_KEY: _with_tasks(self._dispatcher.capabilities or {}),
                 types.LOG_LEVEL_META_KEY: _log_level(self.definition.name),
             }

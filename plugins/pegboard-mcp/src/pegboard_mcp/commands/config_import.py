@@ -72,6 +72,7 @@ def config_import(
         into = _target(run, target)
         if _write_import(into, taken, path, with_secrets=with_secrets) and run.config is None:
             _note(f"look at it, then accept it: pegboard trust {into}")
+        _note("what you do not know yet, look at before you use it: pegboard probe NAME")
     _tell(taken, with_secrets=with_secrets)
 
 

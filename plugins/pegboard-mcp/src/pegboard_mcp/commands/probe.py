@@ -1,0 +1,245 @@
+"""`pegboard probe`: look at a server before it is configured."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import click
+
+from pegboard import ConfigError
+from pegboard.text import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pegboard import Board
+    from pegboard.cli import ProgramRun
+    from pegboard_mcp.definitions import ServerDefinition
+    from pegboard_mcp.probe.looking import Report
+
+NAME = "probed"
+"""What a server is called that has no name yet."""
+MAX_SHOWN = 40
+
+
+@click.command("probe", short_help="Look at an MCP server before it is configured.")
+@click.argument("server", nargs=-1, required=True)
+@click.option(
+    "--wait",
+    "wait_s",
+    type=click.FloatRange(0, 3600),
+    default=60.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long it is watched before it is asked again.",
+)
+@click.option("--read", multiple=True, metavar="PATH", help="A file or folder that it sees.")
+@click.option("--write", multiple=True, metavar="PATH", help="A folder that it may change.")
+@click.option("--network", multiple=True, metavar="HOST", help="A host that it may reach.")
+@click.option("--env", multiple=True, metavar="NAME=VALUE", help="A variable that it is told.")
+@click.option("--unconfined", is_flag=True, help="Start it without a sandbox, with all of your rights.")
+@click.option("--json", "as_json", is_flag=True, help="As one JSON object.")
+@click.pass_obj
+def probe(
+    run: ProgramRun, server: tuple[str, ...], wait_s: float, read: tuple[str, ...], write: tuple[str, ...],
+    network: tuple[str, ...], env: tuple[str, ...], unconfined: bool, as_json: bool,
+) -> int:  # fmt: skip
+    """Look at an MCP server before it is configured.
+
+    SERVER is the name of a configured one, an address, or a command behind `--`. It is started in a sandbox without
+    your files, your variables and the network, and asked what it offers: twice as this host, a minute apart and after
+    a restart, and once under another client's name. Nothing of it is called. What it says is looked through for
+    orders, for what hides, for arguments that ask for too much; whom it wanted to reach and what it looked for is
+    noted. Exit status: 0 nothing was found but notes; 1 something was; 2 it could not be looked at, or wrong usage.
+    """
+    import trio
+
+    from pegboard_mcp.probe.looking import probe as look
+
+    board = run.load_board(lenient=True)
+    table = _table(server, read, write, network, env)
+    definition = _definition(board, server, table, unconfined=unconfined)
+    known = _known(board)
+    report = trio.run(
+        lambda: look(
+            definition, board.tools.values(), [name for name in known if name != definition.name], wait_s=wait_s,
+            tell=_note,
+        )
+    )  # fmt: skip
+    if as_json:
+        click.echo(json.dumps(_as_json(definition, report), indent=2, ensure_ascii=False))
+    else:
+        _show(definition, report, table if definition.name == NAME else None)
+    if report.offered is None:
+        return 2
+    return 1 if any(one.level != "note" for one in report.findings) else 0
+
+
+# -- which server
+
+
+def _table(
+    server: tuple[str, ...], read: tuple[str, ...], write: tuple[str, ...], network: tuple[str, ...],
+    env: tuple[str, ...],
+) -> dict[str, Any]:  # fmt: skip
+    """The server's table, as a configuration would have it."""
+    words = shlex.split(server[0]) if len(server) == 1 and " " in server[0] else list(server)
+    if re.match(r"(?i)(https?|wss?)://", words[0]):
+        if len(words) > 1 or read or write or env:
+            raise click.UsageError("a server at an address runs elsewhere: give the address alone")
+        return {"url": words[0]}
+    variables = {}
+    for one in env:
+        name, equals, value = one.partition("=")
+        if not equals or not name:
+            raise click.UsageError(f"--env {one[:40]!r}: expected NAME=VALUE")
+        variables[name] = value
+    table: dict[str, Any] = {"command": words[0], "args": words[1:], "confine": True}
+    given = {"env": variables, "read": list(read), "write": list(write), "network": list(network)}
+    return {**table, **{key: value for key, value in given.items() if value}}
+
+
+def _known(board: Board) -> Mapping[str, ServerDefinition]:
+    from pegboard_mcp.lock.watch import settings_of
+
+    settings = settings_of(board)
+    return {} if settings is None else {one.name: one for one in settings.definitions()}
+
+
+def _definition(board: Board, server: tuple[str, ...], table: dict[str, Any], *, unconfined: bool) -> ServerDefinition:
+    """The definition of the server, confined where it runs here.
+
+    Raises:
+        ConfigError: there is no such server, its table is wrong, or this system cannot confine it.
+    """
+    known = _known(board)
+    if len(server) == 1 and server[0] in known:
+        definition = known[server[0]]
+    elif len(server) == 1 and re.fullmatch(r"[\w.-]+", server[0]) and not _is_program(server[0]):
+        raise ConfigError(
+            f"there is no server and no program {server[0][:60]!r}",
+            hint=f"configured are: {', '.join(known) or 'none'}; a command stands behind --",
+        )
+    else:
+        definition = _defined({**table, "confine": not unconfined} if "command" in table else table)
+    if definition.transport != "stdio" or unconfined:
+        return attrs.evolve(definition, confine=False) if definition.confine else definition
+    from pegboard_confine.sandbox import why_not
+
+    if problem := why_not():
+        raise ConfigError(
+            f"this system cannot confine a server: {problem}",
+            hint="--unconfined starts it with all of your rights; so does configuring it",
+        )
+    return attrs.evolve(definition, confine=True)
+
+
+def _defined(table: Mapping[str, Any]) -> ServerDefinition:
+    from pegboard_mcp.rules import TableRules
+    from pegboard_mcp.secrets import secrets_of_host
+
+    rules = TableRules(NAME, table, Path.cwd(), secrets_of_host(os.environ))
+    definition = rules.define()
+    if definition is None or rules.faults:
+        raise ConfigError("this is no server: " + "; ".join(map(str, rules.faults)))
+    return definition
+
+
+def _is_program(word: str) -> bool:
+    import shutil
+
+    return shutil.which(word) is not None
+
+
+# -- what is told
+
+
+def pin_of(report: Report) -> str:
+    """What the definitions of a server come to, as one text: another pin is another server."""
+    offered = report.offered
+    text = "" if offered is None else json.dumps(attrs.asdict(offered), sort_keys=True, default=str)
+    return "sha256:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+VERDICTS = {
+    "danger": "do not use it: {count} found that no honest server needs",
+    "warning": "look first: {count} to look at",
+    "note": "nothing bad was found",
+    None: "nothing was found",
+}
+
+
+def _as_json(definition: ServerDefinition, report: Report) -> dict[str, Any]:
+    from pegboard_mcp.probe.checks import CHECKS, verdict_of
+
+    verdict = None if report.offered is None else verdict_of(report.findings)
+    return {
+        "server": definition.shown,
+        "verdict": "unreachable" if report.offered is None else verdict or "clear",
+        "confined": report.is_confined,
+        "problem": None if report.problem is None else {"why": report.problem[0], "fix": report.problem[1]},
+        "findings": [
+            {"check": one.check, "level": one.level, "where": one.where, "what": CHECKS[one.check].what, "why": one.why}
+            for one in report.findings
+        ],
+        "wanted_to_reach": report.reached,
+        "offers": {} if report.offered is None else {
+            key: len(getattr(report.offered, key)) for key in ("tools", "prompts", "resources", "templates")
+        },
+        "pin": None if report.offered is None else pin_of(report),
+    }  # fmt: skip
+
+
+def _show(definition: ServerDefinition, report: Report, table: dict[str, Any] | None) -> None:
+    from pegboard_mcp.probe.checks import CHECKS, verdict_of
+
+    offered = report.offered
+    if offered is None:
+        why, fix = report.problem or ("it could not be reached", "see the log of the host")
+        raise ConfigError(f"{definition.shown}: {why}", hint=fix)
+    counts = ", ".join(
+        f"{len(entries)} {kind if len(entries) != 1 else kind[:-1]}"
+        for kind in ("tools", "prompts", "resources", "templates")
+        if (entries := getattr(offered, kind))
+    )
+    name = offered.server.get("name", "a server without a name")
+    click.echo(visible(f"{name} {offered.server.get('version', '')}: {counts or 'nothing'}".replace(" :", ":")))
+    for one in report.findings[:MAX_SHOWN]:
+        click.echo(visible(f"{one.level:8} {one}"))
+    if len(report.findings) > MAX_SHOWN:
+        click.echo(f"and {len(report.findings) - MAX_SHOWN} more: --json has all of them")
+    verdict = verdict_of(report.findings)
+    count = sum(one.level == verdict for one in report.findings)
+    click.echo(f"{len(CHECKS)} checks: {VERDICTS[verdict].format(count=count)}")
+    if not report.is_confined and definition.transport == "stdio":
+        click.echo("it ran without a sandbox: what it opened and whom it reached was not seen")
+    click.echo(f"pin: {pin_of(report)}")
+    if table is not None and verdict != "danger":
+        click.echo("to use it, add this to the configuration; its first definitions are then remembered:\n")
+        click.echo(_toml(table, report))
+
+
+def _toml(table: dict[str, Any], report: Report) -> str:
+    import tomlkit
+
+    found = {key: value for key, value in table.items() if key not in ("env", "args") or value}
+    named = (report.offered.server.get("name") if report.offered is not None else None) or NAME
+    name = re.sub(r"[^a-z0-9_-]+", "-", str(named).casefold()).strip("-")[:40] or NAME
+    document: Any = tomlkit.document()
+    inner = document
+    for step in ("plugins", "mcp", "servers"):
+        inner[step] = tomlkit.table(is_super_table=True)
+        inner = inner[step]
+    inner[name] = found
+    return tomlkit.dumps(document)
+
+
+def _note(text: str) -> None:
+    click.echo(visible(text), err=True)

@@ -1,0 +1,7 @@
+"""Looks at one MCP server before anybody configures it: what it offers is read, nothing of it is called.
+
+    start it in a sandbox -> listings, under two names and after a while -> findings -> verdict
+
+`checks` is the table of all that is looked for, `texts`, `definitions` and `behaviour` look for it without any I/O, and
+`looking` starts the server.
+"""

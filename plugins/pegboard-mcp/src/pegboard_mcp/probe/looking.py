@@ -1,0 +1,212 @@
+"""Starts one server in a sandbox and reads what it offers: as one client, after a while, again, and as another client.
+
+Nothing of it is called, and nothing that it asks for is given: no answer of a person or of a model, no folder, no host.
+Its sandbox notes whom it wanted to reach and which files it looked for.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from pegboard_mcp.probe.checks import Finding
+from pegboard_mcp.probe.definitions import (
+    Offered,
+    changes,
+    look_at_address,
+    look_at_command,
+    look_at_offer,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping
+
+    from pegboard import Tool
+    from pegboard_mcp.client.connection import Connection
+    from pegboard_mcp.definitions import ServerDefinition
+
+OTHER_CLIENT = "claude-ai"
+"""As whom it is asked too: servers that attack look for clients with many tools."""
+SLOW_S = 10.0
+MAX_SHOWN = 5
+_PRIVATE = re.compile(
+    r"(?:localhost|.*\.(?:local|internal|lan)|127\.|10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.|169\.254\.)"
+)
+
+
+@attrs.define
+class Report:
+    """What came of looking at one server.
+
+    Args:
+        offered: what it offers, as it said it first; None: it could not be reached.
+        findings: the worst first.
+        problem: why it could not be reached, and how to repair that.
+        reached: whom it wanted to connect to.
+        is_confined: whether it ran in a sandbox.
+    """
+
+    offered: Offered | None = None
+    findings: list[Finding] = attrs.field(factory=list)
+    problem: tuple[str, str] | None = None
+    reached: list[str] = attrs.field(factory=list)
+    is_confined: bool = False
+
+
+async def probe(
+    definition: ServerDefinition,
+    others: Iterable[Tool] = (),
+    servers: Collection[str] = (),
+    *,
+    wait_s: float = 60.0,
+    tell: Callable[[str], None] = lambda text: None,
+) -> Report:
+    """Look at one server.
+
+    Args:
+        definition: of the server; `confine` says whether it gets a sandbox.
+        others: the tools of the board.
+        servers: names of the servers that are configured.
+        wait_s: how long it is watched before it is asked again.
+        tell: hears what is being done.
+    """
+    import trio
+
+    report = Report(is_confined=definition.confine is True)
+    looking = _Looking(definition, tell)
+    tell("started, and asked what it offers")
+    first = await looking.listings("pegboard", wait_s)
+    if not first:
+        report.problem = looking.problem
+        return report
+    tell(f"started again, as the client {OTHER_CLIENT} has it")
+    again = await looking.listings("pegboard", 0.0)
+    other = await looking.listings(OTHER_CLIENT, 0.0)
+    report.offered = first[0]
+    found = list(look_at_command(list(definition.argv))) if definition.transport == "stdio" else []
+    found += look_at_address(definition.url or "") if definition.url else []
+    found += await trio.to_thread.run_sync(look_at_offer, first[0], tuple(others), tuple(servers))
+    for check, one in (("changes-later", first[1:]), ("changes-on-restart", again), ("changes-by-client", other)):
+        if one and (told := changes(first[0], one[-1])):
+            found.append(Finding(check, "the server", "; ".join(told[:MAX_SHOWN])))
+    found += looking.findings()
+    seen = {str(one): one for one in found}
+    order = {"danger": 0, "warning": 1, "note": 2}
+    report.findings = sorted(seen.values(), key=lambda one: order[one.level])
+    report.reached = sorted(looking.wanted_hosts)
+    return report
+
+
+class _Looking:
+    """The starts of one server, and what it did in them."""
+
+    def __init__(self, definition: ServerDefinition, tell: Callable[[str], None]) -> None:
+        self._definition = definition
+        self._tell = tell
+        self._asked: set[str] = set()
+        self._slowest_s = 0.0
+        self._has_said_secret = False
+        self.wanted_hosts: set[str] = set()
+        self.wanted_files: set[str] = set()
+        self.problem: tuple[str, str] | None = None
+
+    async def listings(self, client: str, wait_s: float) -> list[Offered]:
+        """What it offers, at once and after a while; empty: it could not be reached."""
+        import trio
+
+        from pegboard_mcp.checks import look_at
+        from pegboard_mcp.client._errors import LinkError
+        from pegboard_mcp.client.journal import Journal
+        from pegboard_mcp.probe.observed import Observed
+
+        observed = Observed() if self._definition.confine is True else None
+        definition = attrs.evolve(self._definition, client_name=client, learned=observed)
+        journal, found = Journal(definition), list[Offered]()
+
+        async def use(connection: Connection) -> None:
+            began = time.monotonic()
+            found.append(await _read(connection))
+            self._slowest_s = max(self._slowest_s, time.monotonic() - began)
+            if wait_s:
+                self._tell(f"watched for {wait_s:g} s")
+                await trio.sleep(wait_s)
+                found.append(await _read(connection))
+
+        outcome = await look_at(definition, use, journal=journal, callbacks=self._noting)
+        if isinstance(outcome, Exception):
+            why = outcome.why if isinstance(outcome, LinkError) else str(outcome)
+            fix = outcome.fix if isinstance(outcome, LinkError) else "see the log of the host"
+            self.problem = self.problem or (why, fix)
+        self._has_said_secret |= any("***" in line.text for line in journal.lines())
+        if observed is not None:
+            self.wanted_hosts.update(observed.hosts())
+            self.wanted_files.update(await trio.to_thread.run_sync(observed.files))
+        return found
+
+    def _noting(self, callbacks: Mapping[str, Any]) -> dict[str, Any]:
+        """The callbacks, each of which notes that it was asked."""
+
+        def noting(name: str, answer: Any) -> Any:
+            async def asked(*given: Any) -> Any:
+                self._asked.add(name)
+                return await answer(*given)
+
+            return asked
+
+        kinds = ("sampling", "elicitation", "list_roots")
+        return {
+            name: noting(name, answer) if name.startswith(kinds) and callable(answer) else answer
+            for name, answer in callbacks.items()
+        }
+
+    def findings(self) -> Iterable[Finding]:
+        """What it did."""
+        for name in sorted(self._asked):
+            if name.startswith("list_roots"):
+                yield Finding("asks-roots", "the server")
+            else:
+                yield Finding("asks-early", "the server", name.partition("_")[0])
+        for host in sorted(self.wanted_hosts):
+            yield Finding("connects-private" if _PRIVATE.match(host) else "connects", "the server", host)
+        from pegboard_mcp.probe.observed import check_of
+
+        plain = []
+        for file in sorted(self.wanted_files):
+            if (check := check_of(file)) == "opens-files":
+                plain.append(file)
+            else:
+                yield Finding(check, "the server", file)
+        if plain:
+            more = f" and {len(plain) - MAX_SHOWN} more" if len(plain) > MAX_SHOWN else ""
+            yield Finding("opens-files", "the server", ", ".join(plain[:MAX_SHOWN]) + more)
+        if self._has_said_secret:
+            yield Finding("says-secret", "its log")
+        if self._slowest_s > SLOW_S:
+            yield Finding("slow-lists", "the server", f"{self._slowest_s:.0f} s")
+
+
+async def _read(connection: Connection) -> Offered:
+    """Every list, as it came."""
+    from pegboard_mcp.client._errors import RpcError
+    from pegboard_mcp.client.discovery import read_pages
+
+    async def pages(kind: str, method: str, key: str) -> tuple[Any, ...]:
+        if connection.capabilities and kind not in connection.capabilities:
+            return ()
+        try:
+            return tuple(await read_pages(connection, method, key))
+        except RpcError:
+            return ()
+
+    async with connection.by(connection.deadline):
+        return Offered(
+            tools=await pages("tools", "tools/list", "tools"),
+            prompts=await pages("prompts", "prompts/list", "prompts"),
+            resources=await pages("resources", "resources/list", "resources"),
+            templates=await pages("resources", "resources/templates/list", "resourceTemplates"),
+            server=dict(connection.server_info),
+            instructions=connection.instructions or "",
+        )

@@ -1,0 +1,93 @@
+"""`pegboard probe` as a person uses it: with servers that run, in a sandbox where there is one."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+confine = pytest.importorskip("pegboard_confine.sandbox", reason="pegboard_confine is not installed")
+pytest.importorskip("pegboard_mcp", reason="pegboard_mcp is not installed")
+
+KIT = Path(__file__).parent / "kit" / "probed.py"
+confined = pytest.mark.skipif(bool(confine.why_not()), reason=f"nothing can be confined here: {confine.why_not()}")
+
+
+@pytest.fixture
+def probe(run_program: Any, tmp_path: Path) -> Any:
+    """`probe(*words)`: what `pegboard probe` prints, and its status."""
+    environ = {
+        "HOME": str(tmp_path),
+        "XDG_DATA_HOME": str(tmp_path / "data"),
+        "XDG_STATE_HOME": str(tmp_path / "state"),
+    }
+
+    def run(*words: str) -> Any:
+        return run_program("probe", *words, cwd=tmp_path, env=environ)
+
+    return run
+
+
+@confined
+def test_an_honest_server_is_fine_and_its_table_is_proposed(probe: Any) -> None:
+    done = probe("--wait", "0", "--", sys.executable, str(KIT), "honest")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "words 1: 1 tool\n" in done.stdout
+    assert "danger" not in done.stdout
+    assert "warning" not in done.stdout
+    table = tomllib.loads(done.stdout[done.stdout.index("[plugins") :])["plugins"]["mcp"]["servers"]["words"]
+    assert table == {"command": sys.executable, "args": [str(KIT), "honest"], "confine": True}
+    assert probe("--wait", "0", "--", sys.executable, str(KIT), "honest").stdout == done.stdout  # the same pin
+
+
+@confined
+def test_what_a_server_does_is_seen_and_nothing_of_it_is_called(probe: Any, tmp_path: Path) -> None:
+    done = probe("--wait", "0.5", "--json", "--", sys.executable, str(KIT), "attacks")
+    assert done.returncode == 1, done.stderr
+    report = json.loads(done.stdout)
+    found = {one["check"] for one in report["findings"]}
+    expected = {
+        "changes-later", "changes-on-restart", "changes-by-client", "asks-early", "asks-roots", "connects",
+        "connects-private", "says-secret",
+    }  # fmt: skip
+    if shutil.which("strace"):
+        expected |= {"opens-keys", "opens-credentials"}
+    assert expected <= found
+    assert report["verdict"] == "danger"
+    assert report["confined"] is True
+    assert any(host.startswith("collector.example.org") for host in report["wanted_to_reach"])
+    assert "tr0ub4dor" not in done.stdout + done.stderr
+    assert not list(tmp_path.rglob("called"))
+
+
+def test_without_a_sandbox_it_is_said_what_was_not_seen(probe: Any) -> None:
+    done = probe("--wait", "0", "--unconfined", "--", sys.executable, str(KIT), "honest")
+    assert done.returncode == 0, done.stderr
+    assert "it ran without a sandbox: what it opened and whom it reached was not seen" in done.stdout
+
+
+WRONG = [
+    (["nonsense-that-is-no-program"], "there is no server and no program"),
+    (["https://example.org/mcp", "more"], "give the address alone"),
+    (["--env", "NOTHING", "--", "x"], "expected NAME=VALUE"),
+    ([], "Missing argument"),
+]
+
+
+@pytest.mark.parametrize(("words", "told"), WRONG, ids=lambda one: str(one)[:20])
+def test_wrong_words_are_told(probe: Any, words: list[str], told: str) -> None:
+    done = probe(*words)
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert done.stdout == ""
+
+
+def test_a_server_that_cannot_be_reached_is_told(probe: Any) -> None:
+    done = probe("--wait", "0", "--unconfined", "--", sys.executable, "-c", "raise SystemExit('not today')")
+    assert done.returncode == 2
+    assert "not today" in done.stderr
