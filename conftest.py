@@ -32,7 +32,9 @@ if TYPE_CHECKING:
 
 # A run of the tests says the same of the same code on every machine: examples are drawn from a fixed seed, and a busy
 # machine is not a fault. `--thorough` looks for examples that nobody has seen.
-settings.register_profile("default", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "default", derandomize=True, deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
+)  # of what says no number itself; `--thorough` draws many times as many
 settings.register_profile("thorough", settings.get_profile("default"), derandomize=False, print_blob=True)
 settings.load_profile("default")
 THOROUGH = 10
