@@ -15,7 +15,7 @@ from pegboard.dialects._common import call_of
 from pegboard.errors import ErrorCode, Retry, ToolError
 from pegboard.pipeline.classify import pass_on, timed_out
 from pegboard.pipeline.normalise import clean_error
-from pegboard.pipeline.stages import Trace, asked_here
+from pegboard.pipeline.stages import Heard, Trace, asked_here
 from pegboard.registry import Page, page_of
 from pegboard.results import ToolResult, stamped
 from pegboard.session import CHECKPOINT_S, SOURCES_WAIT_S, Confirmation, Session
@@ -23,7 +23,7 @@ from pegboard.text import clean
 from pegboard.tools import MAX_NAME, Tool, ToolCall
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     import trio
 
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from pegboard.session import Answer, Confirm, OnProgress, Sampler
 
 T = TypeVar("T")
+_new = object.__new__  # of what is filled by its maker
 
 AT_ONCE = 64
 """How many calls of `call_many` begin before the loop passes a checkpoint: trio runs all tasks that can go on in one
@@ -205,14 +206,20 @@ class HostSession(Session):
         host, runtime = self._host, self._host.runtime
         if type(name) is not str and isinstance(name, str):
             name = str.__str__(name)  # of a subclass too: an enum of texts is its value
-        call = ToolCall(call_id or next(runtime.ids), name, EMPTY if arguments is None else arguments)
+        call_id, arguments = call_id or next(runtime.ids), EMPTY if arguments is None else arguments
         entry = self._visible.plans.get(name) if type(name) is str else None
         tool = None if entry is None else entry.tool
         parent_id = None if parent is None else parent.call_id
-        observers = runtime.observers
-        tokens, is_heard = runtime.begin(call, self, tool, parent_id) if runtime.begins else ((), bool(observers))
-        trace = Trace() if is_heard or entry is None or timeout_s is not None else None
-        started_at, started = time.time(), perf_counter() if trace is None else trace.arrived_at
+        observers, call, trace = runtime.observers, None, None
+        tokens: Sequence[Any] = ()
+        is_heard = bool(observers)
+        if runtime.begins:
+            call = ToolCall(call_id, name, arguments)
+            tokens, is_heard = runtime.begin(call, self, tool, parent_id)
+        started_at, started = time.time(), perf_counter()
+        if is_heard or entry is None or timeout_s is not None:
+            trace = Trace()
+            trace.arrived_at = started
         result: ToolResult | None = None
         try:
             if started - host.last_checkpoint > CHECKPOINT_S:
@@ -220,23 +227,26 @@ class HostSession(Session):
 
                 await checkpoint_if_cancelled()
             if entry is not None and timeout_s is None:
-                result = await entry.answer(self, call.arguments, call.id, parent, trace)
+                result = await entry.answer(self, arguments, call_id, parent, trace)
             else:
                 assert trace is not None, "of every call that is not plain there is one"
                 entry = entry or await self._entry_to_come(name, timeout_s)
                 entry = entry or await self._accepted_entry(name, timeout_s)
                 tool = None if entry is None else entry.tool
                 trace.arrived_at = perf_counter()
+                call = call or ToolCall(call_id, name, arguments)
                 result = await self._answer_in_time(entry, call, timeout_s, parent, trace)
                 shown = clean(name[:MAX_NAME])[0] if type(name) is str else ""
-                result = stamped(result, call.id, shown, (perf_counter() - started) * 1000)
+                result = stamped(result, call_id, shown, (perf_counter() - started) * 1000)
         finally:
             ended = perf_counter()
             if not is_heard:
                 runtime.end(tokens, observers)
             elif trace is not None and runtime.observers:  # there are none any more once the host has ended
-                trace.ended_at, duration_ms = ended, (ended - started) * 1000
-                outcome = Outcome(call, self, tool, result, started_at, duration_ms, trace.verdicts, trace, parent_id)
+                trace.ended_at, duration_ms, outcome = ended, (ended - started) * 1000, _new(Heard)
+                outcome.told = (
+                    call, call_id, name, arguments, self, tool, result, started_at, duration_ms, trace, parent_id
+                )  # fmt: skip
                 runtime.observe(outcome, tokens, observers)
         if ended - host.last_checkpoint > CHECKPOINT_S:
             await host.checkpoint(shield=True)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import contextvars
+import copy
 import threading
 from typing import Any
 
+import attrs
 import pytest
 import trio
 
-from pegboard import CallContext, ErrorCode, Guard, Stage, Timings, ToolError, Unobserved, tool
+from pegboard import CallContext, ErrorCode, Guard, Outcome, Stage, Timings, ToolError, Unobserved, tool
 
 current: contextvars.ContextVar[str] = contextvars.ContextVar("current", default="nothing")
 
@@ -105,6 +107,45 @@ async def test_a_nested_call_has_its_parent(observed: Any, listener: Listener) -
     assert (inner.parent_id, above.parent_id, above.call.id) == ("above", None, "above")
 
 
+@pytest.mark.parametrize("first", [field.name for field in attrs.fields(Outcome)])
+@pytest.mark.parametrize("begins", [False, True])
+async def test_an_outcome_is_whole_whichever_part_is_read_first(
+    hosted: Any, make_plugin: Any, first: str, begins: bool
+) -> None:
+    """Its parts are made when one is read: also later, in another thread, and of a copy; each is made once."""
+    kept: list[Outcome] = []
+    begun: list[Any] = []
+
+    class Begins:
+        def begin(self, call: Any, session: Any, tool: Any, parent_id: str | None) -> str:
+            begun.append(call)
+            return "mine"
+
+        def __call__(self, outcome: Outcome) -> None:
+            kept.append(outcome)
+
+    plugin = make_plugin("listens", provide_observers=[Begins() if begins else kept.append])
+    async with hosted(in_place, plugins=[plugin]) as host:
+        session = host.session()
+        given = {"unknown": 1}
+        result = await session.call("in_place", given, id="this")
+    (outcome,) = kept
+    await trio.to_thread.run_sync(getattr, outcome, first)
+    for one in (outcome, copy.copy(outcome), attrs.evolve(outcome)):
+        assert type(one) is type(outcome) or type(one) is Outcome
+        assert (one.call.id, one.call.name, one.call.arguments) == ("this", "in_place", given)
+        assert (one.session, one.tool, one.result, one.status) == (session, host.tools["in_place"], result, "error")
+        assert (one.verdicts, one.parent_id, one.token) == ((), None, "mine" if begins else None)
+        assert one.timings["validate"] > 0
+        assert one.duration_ms >= result.duration_ms
+    assert isinstance(outcome, Outcome)
+    assert outcome.call is outcome.call
+    assert not begun or outcome.call is begun[0]
+    assert "ToolCall(id='this'" in repr(outcome)
+    with pytest.raises(AttributeError, match="durations"):
+        outcome.durations  # noqa: B018
+
+
 @pytest.mark.parametrize("how", ["absent", "refused", "invalid", "deadline", "cancelled"])
 async def test_whatever_begins_ends(observed: Any, listener: Listener, make_plugin: Any, how: str) -> None:
     """Every beginning that was heard has its outcome, with its token."""
@@ -182,7 +223,7 @@ def no_outcomes(monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*_: Any, **__: Any) -> Any:
         raise AssertionError("made for nobody")
 
-    monkeypatch.setattr("pegboard._session.Outcome", never)
+    monkeypatch.setattr("pegboard._session.Heard", never)
     monkeypatch.setattr("pegboard._session.Trace", never)
 
 

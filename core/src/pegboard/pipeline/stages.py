@@ -15,11 +15,14 @@ from contextvars import ContextVar
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from pegboard.contract import Guard, Stage, Timings, Verdict
+import attrs
+
+from pegboard.contract import Guard, Outcome, Stage, Timings, Verdict
 from pegboard.errors import ErrorCode, Fault, Retry, ToolError
 from pegboard.pipeline.classify import pass_on, repeat_of
 from pegboard.pipeline.normalise import PlainError, check_output, to_result
 from pegboard.results import ToolResult
+from pegboard.tools import ToolCall
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -45,11 +48,10 @@ class Trace(Timings):
     """What is noted of one call while it is answered: the guards' verdicts, when each stage began, and whether its
     handler was reached."""
 
+    # Of the class until they are set: a call that is heard makes one, and has little to say.
+    arrived_at = 0.0
     verdicts: tuple[Verdict, ...] = ()
     reached = False
-
-    def __init__(self) -> None:
-        self.arrived_at = perf_counter()
 
     def start(self) -> None:
         """The work begins, or begins again in a layer."""
@@ -58,6 +60,37 @@ class Trace(Timings):
             self.execute_at = perf_counter()
         else:
             self.normalise_at = 0.0
+
+
+class Heard(Outcome):
+    """An outcome whose parts are made when one of them is read: an observer that reads none pays for none.
+
+    Args:
+        told: the call, where one was made, its id, name and arguments; then what `Outcome` takes, from `session` to
+            `duration_ms`, the trace, and `parent_id`.
+    """
+
+    __slots__ = ("told",)
+
+    told: tuple[
+        ToolCall | None, str, Any, Any, Session, Tool | None, ToolResult | None, float, float, Trace, str | None
+    ]
+
+    def __getattr__(self, name: str) -> Any:
+        """What has not been made: the token, where nobody gave one, or all the rest."""
+        if name == "token":
+            return None
+        if name not in _PARTS:
+            raise AttributeError(name)
+        call, call_id, asked, arguments, session, tool, result, started_at, duration_ms, trace, parent_id = self.told
+        super().__init__(
+            call or ToolCall(call_id, asked, arguments), session, tool, result, started_at, duration_ms, trace.verdicts,
+            trace, parent_id, self.token,
+        )  # fmt: skip
+        return getattr(self, name)
+
+
+_PARTS = frozenset(field.name for field in attrs.fields(Outcome)) - {"token"}
 
 
 def of_stage(guards: tuple[Guard, ...], stage: Stage) -> tuple[Guard, ...]:
