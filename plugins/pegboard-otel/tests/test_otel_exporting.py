@@ -5,9 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+import traceback
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import trio
 from opentelemetry import trace as trace_api
 
 from pegboard import ConfigError, load_board, open_host, tool
@@ -67,6 +69,9 @@ async def test_an_exporter_that_is_not_there_is_named(monkeypatch: pytest.Monkey
     with pytest.raises(ConfigError, match="OTEL_TRACES_EXPORTER: the exporter 'nonsense' is not installed"):
         async with exporting.open_recorder(metrics=False):
             pass
+    board = load_board(plugins=[plugin])
+    (check,) = plugin.provide_checks(plugin.OtelSettings())
+    assert not list(check(board)), "that calls are observed would be untrue"
 
 
 async def test_what_does_not_end_is_left_behind_and_told(autojump_clock: Any, caplog: pytest.LogCaptureFixture) -> None:
@@ -112,19 +117,63 @@ def test_doctor_says_what_is_observed_and_no_credential(monkeypatch: pytest.Monk
     assert told() == "nothing is observed: OTEL_SDK_DISABLED is true"
 
 
-async def test_calls_go_on_while_a_collector_hangs_and_what_does_not_fit_is_dropped(host_with: Any) -> None:
-    """No call waits for the exporter, and a queue that is full grows no further."""
+async def test_no_call_waits_for_a_collector_that_hangs_and_what_does_not_fit_is_dropped(
+    host_with: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By construction: while the threads that export hang, whatever they hold, the loop's thread takes each lock of the
+    SDK at once, waits for no event and flushes nothing; and queues that are full grow no further."""
+    from opentelemetry.sdk.metrics.export import MetricExporter, MetricExportResult, PeriodicExportingMetricReader
     from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 
     from pegboard import hookimpl
 
-    go, sent = threading.Event(), []
+    go, hanging = threading.Event(), threading.Barrier(3)
+    sent: list[Any] = []
+    loop, waited = threading.get_ident(), []
 
-    class Hanging(SpanExporter):
+    class Lock:
+        """A lock that notes when the loop's thread does not get it at once."""
+
+        def __init__(self) -> None:
+            self._lock = make_lock()
+
+        def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
+            if self._lock.acquire(blocking=False):
+                return True
+            if blocking and threading.get_ident() == loop:
+                waited.append("".join(traceback.format_stack()))
+            return bool(blocking) and self._lock.acquire(blocking, timeout)
+
+        def release(self) -> None:
+            self._lock.release()
+
+        def __enter__(self) -> bool:
+            return self.acquire()
+
+        def __exit__(self, *_: object) -> None:
+            self.release()
+
+    def hang() -> None:
+        if not go.is_set():
+            hanging.wait(20)
+        go.wait()
+
+    class Spans(SpanExporter):
         def export(self, spans: Any) -> SpanExportResult:
-            go.wait()
+            hang()
             sent.extend(spans)
             return SpanExportResult.SUCCESS
+
+    class Metrics(MetricExporter):
+        def export(self, *_: Any, **__: Any) -> MetricExportResult:
+            hang()
+            return MetricExportResult.SUCCESS
+
+        def force_flush(self, timeout_millis: float = 0) -> bool:
+            return True
+
+        def shutdown(self, timeout_millis: float = 0, **_: Any) -> None:
+            return None
 
     class Plugin:
         name = "hanging"
@@ -133,13 +182,21 @@ async def test_calls_go_on_while_a_collector_hangs_and_what_does_not_fit_is_drop
         def provide_observers(self) -> list[Any]:
             return [recorder]
 
-    processor = BatchSpanProcessor(Hanging(), max_queue_size=64, max_export_batch_size=32)
-    async with exporting.open_recorder(spans=processor) as recorder:
+    make_lock = threading.Lock
+    monkeypatch.setattr("threading.Lock", Lock)
+    processor = BatchSpanProcessor(Spans(), max_queue_size=64, max_export_batch_size=32, schedule_delay_millis=1)
+    reader = PeriodicExportingMetricReader(Metrics(), export_interval_millis=1)
+    async with exporting.open_recorder(spans=processor, reader=reader) as recorder:
+        monkeypatch.setattr("threading.Lock", make_lock)
         host = await host_with(Plugin())
         host.add(add)
         session = host.session()
+        assert (await session.call("add", {"a": 1, "b": 2})).ok  # there is something to send
+        await trio.to_thread.run_sync(hanging.wait, 20)
+        waited.clear()  # what two threads that both run take at the same moment is no wait for an export
         for number in range(1000):
             assert (await session.call("add", {"a": number, "b": 2})).ok
+        assert not waited, waited[0]
         assert not sent
         go.set()
     assert 0 < len(sent) <= 64 + 32

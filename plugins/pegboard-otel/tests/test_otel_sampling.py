@@ -19,6 +19,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import NonRecordingSpan, SpanContext, SpanKind, TraceFlags, TraceState
 
 from pegboard import CallContext, hookimpl, tool, trace
+from pegboard_otel import recording
 from pegboard_otel.recording import Recorder
 from pegboard_otel.sampling import Ids, decision_of
 
@@ -226,7 +227,7 @@ async def test_a_call_that_is_not_sampled_makes_no_span_no_context_no_text_and_n
 
     monkeypatch.setattr(Tracer, "start_span", never)
     monkeypatch.setattr("pegboard_otel.sampling.SpanContext", never)
-    monkeypatch.setattr("pegboard._session.Outcome", never)
+    monkeypatch.setattr("pegboard._session.Heard", never)
     assert (await session.call("nothing")).ok
     assert not session.host.runtime.failed_observers
 
@@ -266,3 +267,29 @@ async def test_what_is_carried_goes_to_a_worker_process_as_plain_text(sampled_by
     assert type(unpacked) is dict
     assert unpacked == carried
     assert unpacked["traceparent"].endswith("-03")
+
+
+async def test_below_what_is_not_sampled_nothing_is_set_and_the_trace_goes_on(
+    sampled_by: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A nested call, or one of a served request, has the span above it; but not that of another host's sampler."""
+    session, exporter = await sampled_by(sdk.DEFAULT_ON)
+    everything, theirs = await sampled_by(sdk.ALWAYS_ON)
+    with session.host.span("POST /tools/{name}", "server", {}):
+        assert trace.carrier.get()["traceparent"].endswith("-03")
+    attached: list[Any] = []
+    attach = recording.attach
+    monkeypatch.setattr(recording, "attach", lambda context: (attached.append(context), attach(context))[1])
+    came = {"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"}
+    with trace.following(came), session.host.span("POST /tools/{name}", "server", {}):
+        above = dict(trace.carrier.get() or {})
+        assert len(attached) == 1
+        data = (await session.call("outer")).data
+        assert data["above"] == data["below"]["carried"] == above
+        assert data["below"]["current"] in above["traceparent"]
+        assert len(attached) == 1
+        assert not exporter.get_finished_spans()[1:]
+        await everything.call("nothing")
+        assert [span.name for span in theirs.get_finished_spans()] == ["execute_tool nothing"]
+        assert above == trace.carrier.get()
+    assert trace.carrier.get() is None

@@ -15,7 +15,6 @@ import functools
 import logging
 import os
 import sys
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
 import trio
@@ -30,7 +29,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExport
 from pegboard import ConfigError, __version__
 from pegboard_otel.recording import Recorder
 from pegboard_otel.sampling import Ids
-from pegboard_otel.variables import destination, is_asked_for
+from pegboard_otel.variables import destination, entry_point_of, names_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
@@ -96,39 +95,28 @@ async def _end(ends: list[Callable[[], None]]) -> None:
 # -- exporters
 
 
-def _names(signal: str) -> list[str]:
-    if not is_asked_for(signal):
-        return []
-    said = os.environ.get(f"OTEL_{signal.upper()}_EXPORTER", "").strip() or "otlp"
-    return [name for one in said.split(",") if (name := one.strip()) and name != "none"]
-
-
 def _processors() -> Iterator[BatchSpanProcessor]:
-    for name in _names("traces"):
+    for name in names_of("traces"):
         # stdout carries the answer of the program alone
         make = functools.partial(ConsoleSpanExporter, out=sys.stderr) if name == "console" else None
         yield BatchSpanProcessor((make or _exporter("traces", name))())
 
 
 def _readers() -> Iterator[PeriodicExportingMetricReader]:
-    for name in _names("metrics"):
+    for name in names_of("metrics"):
         make = functools.partial(ConsoleMetricExporter, out=sys.stderr) if name == "console" else None
         yield PeriodicExportingMetricReader((make or _exporter("metrics", name))())
 
 
 def _exporter(signal: str, name: str) -> Any:
-    """The exporter of that name, by the entry points that every package of OpenTelemetry has for its own."""
-    protocol = os.environ.get(f"OTEL_EXPORTER_OTLP_{signal.upper()}_PROTOCOL") or os.environ.get(
-        "OTEL_EXPORTER_OTLP_PROTOCOL", ""
-    )
-    wanted = {"otlp": "otlp_proto_grpc" if protocol.strip() == "grpc" else "otlp_proto_http"}.get(name, name)
-    found = tuple(entry_points(group=f"opentelemetry_{signal}_exporter", name=wanted))
-    if not found:
+    """What makes the exporter of that name."""
+    wanted, found = entry_point_of(signal, name)
+    if found is None:
         raise ConfigError(
             f"OTEL_{signal.upper()}_EXPORTER: the exporter {wanted[:60]!r} is not installed",
             hint="install the package that has it, or set the variable to otlp, console or none",
         )
-    return found[0].load()
+    return found.load()
 
 
 # -- what libraries record beside us

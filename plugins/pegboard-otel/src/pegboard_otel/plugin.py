@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 import attrs
 
 from pegboard import Finding, hookimpl, setting
-from pegboard_otel.variables import destination, is_set_up, why_not
+from pegboard_otel.variables import are_exporters_there, destination, is_set_up, why_not
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Iterator
@@ -70,6 +70,8 @@ def provide_checks(settings: OtelSettings) -> Iterable[Callable[[Any], Iterator[
         if (reason := why_not()) is not None:
             yield Finding("nothing is observed", "plugin otel", *reason, "note")
             return
+        if not are_exporters_there(["traces", *(["metrics"] if settings.metrics else [])]):
+            return  # doctor says which, of the resources that would not open
         what = "spans and metrics" if settings.metrics else "spans"
         held = "with" if settings.content else "without"
         where = "where the program sends them" if is_set_up() else f"to {destination()}"

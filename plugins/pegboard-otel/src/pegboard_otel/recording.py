@@ -140,6 +140,10 @@ class _NotSampled(_Open, Unobserved):
     end = _Open.leave
 
 
+_AS_ABOVE = Unobserved()
+"""Of a call below a span that is not sampled: that span stays current, and stands for the call as well."""
+
+
 class Recorder:
     """Hears calls, and the other work of a host.
 
@@ -163,8 +167,10 @@ class Recorder:
 
     # -- calls
 
-    def begin(self, call: ToolCall, session: Session, tool: Tool | None, parent_id: str | None) -> _Open:
+    def begin(self, call: ToolCall, session: Session, tool: Tool | None, parent_id: str | None) -> _Open | Unobserved:
         """Open the span of a call, before the call is admitted."""
+        if not self._histograms and self._is_below_dropped():
+            return _AS_ABOVE
         context, links = _parent()
         span = self._dropped(context)
         if span is not None:
@@ -177,6 +183,16 @@ class Recorder:
     def _dropped(self, context: Context | None) -> Span | None:
         """The span of what is not sampled; None: it is, or the sampler is to be asked."""
         return None if self._decision is None else self._decision.dropped(context)
+
+    def _is_below_dropped(self) -> bool:
+        """Whether what is current is a span that our own sampler has dropped, so that it drops all below it.
+
+        What is handed on has its trace id and says so, whichever of them it names as the parent.
+        """
+        came = carrier.get()
+        if self._decision is None or not isinstance(came, _Open) or not self._decision.has_dropped(came.span):
+            return False
+        return get_current_span() is came.span
 
     def _told_of(self, call: ToolCall, tool: Tool | None) -> tuple[str, dict[str, Any]]:
         """The name of the span, and the attributes that are alike for all calls of a tool."""

@@ -20,7 +20,7 @@ from opentelemetry.sdk.trace.sampling import (
     Sampler,
     TraceIdRatioBased,
 )
-from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags, get_current_span
+from opentelemetry.trace import NonRecordingSpan, Span, SpanContext, TraceFlags, get_current_span
 
 if TYPE_CHECKING:
     from opentelemetry import trace as trace_api
@@ -59,7 +59,7 @@ class Dropped(NonRecordingSpan):
     """
 
     def __init__(self, ids: IdGenerator, parent: SpanContext | None = None, trace_id: int = 0) -> None:
-        self._told = ids, parent, trace_id
+        self.ids, self._told = ids, (parent, trace_id)
 
     def get_span_context(self) -> SpanContext:
         """The same each time, in every thread."""
@@ -67,7 +67,7 @@ class Dropped(NonRecordingSpan):
         return self.__dict__.setdefault("_made", self._make()) if made is None else made
 
     def _make(self) -> SpanContext:
-        ids, parent, trace_id = self._told
+        ids, (parent, trace_id) = self.ids, self._told
         if parent is None:
             flags, state = _FLAGS[ids.is_trace_id_random()], None
             trace_id = trace_id or ids.generate_trace_id()
@@ -87,6 +87,10 @@ class Decision:
 
     def __init__(self, bound: int, ids: IdGenerator, *, parent_decides: bool) -> None:
         self._bound, self._ids, self._parent_decides = bound, ids, parent_decides
+
+    def has_dropped(self, span: Span) -> bool:
+        """Whether a span is one of those that `dropped` made."""
+        return type(span) is Dropped and span.ids is self._ids
 
     def dropped(self, context: Context | None) -> Dropped | None:
         """The span of what is not sampled; None: `Tracer.start_span` is to make the span, at once and in this thread.

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from importlib.metadata import EntryPoint
 
 
 def is_asked_for(signal: str) -> bool:
@@ -12,6 +18,29 @@ def is_asked_for(signal: str) -> bool:
     """
     names = (f"OTEL_{signal.upper()}_EXPORTER", "OTEL_EXPORTER_OTLP_ENDPOINT")
     return any(os.environ.get(name, "").strip() for name in (*names, f"OTEL_EXPORTER_OTLP_{signal.upper()}_ENDPOINT"))
+
+
+def names_of(signal: str) -> list[str]:
+    """The exporters of `traces` or `metrics` that the variables name."""
+    if not is_asked_for(signal):
+        return []
+    said = os.environ.get(f"OTEL_{signal.upper()}_EXPORTER", "").strip() or "otlp"
+    return [name for one in said.split(",") if (name := one.strip()) and name != "none"]
+
+
+def entry_point_of(signal: str, name: str) -> tuple[str, EntryPoint | None]:
+    """An exporter by the entry points that every package of OpenTelemetry has for its own: its name there, and the
+    entry point, None where nothing that has it is installed."""
+    protocol = os.environ.get(f"OTEL_EXPORTER_OTLP_{signal.upper()}_PROTOCOL") or os.environ.get(
+        "OTEL_EXPORTER_OTLP_PROTOCOL", ""
+    )
+    wanted = {"otlp": "otlp_proto_grpc" if protocol.strip() == "grpc" else "otlp_proto_http"}.get(name, name)
+    return wanted, next(iter(entry_points(group=f"opentelemetry_{signal}_exporter", name=wanted)), None)
+
+
+def are_exporters_there(signals: Sequence[str]) -> bool:
+    """Whether every exporter that is named for them is installed; where one is not, no host records anything."""
+    return is_set_up() or all(entry_point_of(signal, name)[1] for signal in signals for name in names_of(signal))
 
 
 def is_set_up() -> bool:
