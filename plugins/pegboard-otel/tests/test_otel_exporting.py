@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
 import threading
@@ -11,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import trio
 from opentelemetry import trace as trace_api
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from pegboard import ConfigError, load_board, open_host, tool
 from pegboard_otel import exporting, plugin
@@ -97,6 +100,21 @@ async def test_spans_of_libraries_go_to_the_host_that_runs(observed: Callable[..
     with trace_api.get_tracer("a library").start_as_current_span("of a library"):
         await seen.host.session().call("add", {"a": 1, "b": 2})
     assert seen.parent_of("execute_tool add") == "of a library"
+
+
+async def test_spans_of_libraries_go_to_no_host_that_has_ended() -> None:
+    """Hosts end in any order; where none runs any more, nothing is recorded, and no trace begins."""
+    processors = [SimpleSpanProcessor(InMemorySpanExporter()) for _ in range(2)]
+    first, second = (contextlib.AsyncExitStack() for _ in range(2))
+    for stack, processor in zip((first, second), processors, strict=True):
+        await stack.enter_async_context(exporting.open_recorder(spans=processor))
+    library = trace_api.get_tracer("a library")
+    await first.aclose()
+    library.start_span("one").end()
+    await second.aclose()
+    assert not library.start_span("two").get_span_context().is_valid
+    told = [[span.name for span in one.span_exporter.get_finished_spans()] for one in processors]
+    assert told == [[], ["one"]]
 
 
 def test_doctor_says_what_is_observed_and_no_credential(monkeypatch: pytest.MonkeyPatch) -> None:

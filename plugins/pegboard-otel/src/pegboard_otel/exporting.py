@@ -123,10 +123,11 @@ def _exporter(signal: str, name: str) -> Any:
 
 
 class _Global(trace_api.TracerProvider):
-    """The provider of this process, where the program has set none: that of the host that runs."""
+    """The provider of this process, where the program has set none: that of the host that runs, of several the one that
+    opened last. Hosts end in any order, and one that has ended is given nothing."""
 
     def __init__(self) -> None:
-        self.current: trace_api.TracerProvider = trace_api.NoOpTracerProvider()
+        self.running: list[trace_api.TracerProvider] = [trace_api.NoOpTracerProvider()]
 
     def get_tracer(self, *named: Any, **more: Any) -> trace_api.Tracer:
         return _Passing(self, named, more)
@@ -138,7 +139,7 @@ class _Passing(trace_api.Tracer):
 
     @property
     def _tracer(self) -> trace_api.Tracer:
-        return self._owner.current.get_tracer(*self._named, **self._more)
+        return self._owner.running[-1].get_tracer(*self._named, **self._more)
 
     def start_span(self, *args: Any, **kwargs: Any) -> trace_api.Span:
         return self._tracer.start_span(*args, **kwargs)
@@ -155,9 +156,8 @@ def _passing_on_to(tracers: TracerProvider) -> Iterator[None]:
     if not isinstance(found, _Global):
         yield
         return
-    before, found.current = found.current, tracers
+    found.running.append(tracers)
     try:
         yield
     finally:
-        if found.current is tracers:
-            found.current = before
+        found.running.remove(tracers)
