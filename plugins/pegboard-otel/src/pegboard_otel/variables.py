@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -31,6 +30,8 @@ def names_of(signal: str) -> list[str]:
 def entry_point_of(signal: str, name: str) -> tuple[str, EntryPoint | None]:
     """An exporter by the entry points that every package of OpenTelemetry has for its own: its name there, and the
     entry point, None where nothing that has it is installed."""
+    from importlib.metadata import entry_points
+
     protocol = os.environ.get(f"OTEL_EXPORTER_OTLP_{signal.upper()}_PROTOCOL") or os.environ.get(
         "OTEL_EXPORTER_OTLP_PROTOCOL", ""
     )
