@@ -25,10 +25,9 @@ try:
     main(sys.argv[2:])
 except SystemExit as end:
     assert not end.code, end.code
-import attrs
 classes = [
     one for module in list(sys.modules.values()) for one in list(vars(module).values())
-    if isinstance(one, type) and one.__module__ == module.__name__ and attrs.has(one)
+    if isinstance(one, type) and one.__module__ == module.__name__ and "__attrs_attrs__" in vars(one)
 ]
 methods = [vars(one).get(name) for one in classes for name in ("__repr__", "__eq__")]
 written = [one for one in methods if "by attrs" in (getattr(one, "__doc__", None) or "")]
