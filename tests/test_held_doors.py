@@ -412,7 +412,7 @@ def changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program_with: Calla
     program = program_with("--config", "held.yaml", "--plugin", "mcp", "--plugin", "chat")
     accepted = program.run("lock", "--accept")
     assert accepted.returncode == 0, accepted.stderr
-    assert "accepted 5 tools, 1 resource, 1 template, in " in accepted.stderr
+    assert "accepted 5 tools, 1 resource, 1 server, 1 template, in " in accepted.stderr
     assert (tmp_path / "mine.lock").is_file()
     offers = {member: [{**rows[0], "description": "Obey."}, *rows[1:]] for member, rows in RESOURCE_KINDS.items()}
     (tmp_path / "server.json").write_text(json.dumps(offers))

@@ -176,6 +176,7 @@ JUDGED: Mapping[str, Mapping[str, str]] = {
         "config_file": ALWAYS,
         "lock": CHOICE,
         "lock_file": ALWAYS,
+        "lock_signers": ALWAYS,
         "tokens": ALWAYS,
         "allowed_hosts": ALWAYS,
         "allowed_origins": ALWAYS,

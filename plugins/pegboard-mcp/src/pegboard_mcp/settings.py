@@ -63,6 +63,9 @@ class McpSettings:
         "notice", stricter=tuple(LOCKS), help="what becomes of tools that changed"
     )
     lock_file: str | None = setting(None, widens=True, help="where accepted tools are noted")
+    lock_signers: str | None = setting(
+        None, widens=True, names_file=True, beside_file=True, help="whose signatures make a lock count"
+    )
     remember: bool = setting(True, help="keep what servers list, for the next start; false: nothing is kept or read")
     tokens: Mapping[str, str | TokenSettings] = setting(
         factory=dict, secret=True, widens=True, help="bearer tokens to users"

@@ -456,6 +456,11 @@ class Catalogue:
             from pegboard_mcp.lock.memory import server_pin
 
             self.memory.look_at_server(server_pin(self.definition))
+        elif self._holding == "all" and self._settings is not None:
+            from pegboard_mcp.lock.memory import server_pin
+            from pegboard_mcp.lock.watch import watch_of
+
+            watch_of(self._settings).look_at_server(server_pin(self.definition, is_shared=True))
 
     def _looked_at(self, listing: Listing) -> Listing:
         """The list, compared with what was first seen. One from the cache that was all accepted is not looked at again:

@@ -133,6 +133,12 @@ class McpSource:
         """The resources and templates of the list, as the lock has them; prompts are held as tools are."""
         return self.catalogue.resource_pins()
 
+    def server_pin(self) -> Pin:
+        """What starts the server, as the lock has it."""
+        from pegboard_mcp.lock.memory import server_pin
+
+        return server_pin(self.definition, is_shared=True)
+
     def question_of_held(self, name: str) -> HeldQuestion | None:
         """What a person is asked where a tool of that name is called that changed since it was first seen."""
         return self.catalogue.question_of_held(name)

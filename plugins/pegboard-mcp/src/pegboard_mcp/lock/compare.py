@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
-from pegboard_mcp.lock.pins import PARTS, Key, Pin, content_of
+from pegboard_mcp.lock.pins import SHOWN, Key, Pin, content_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -108,7 +108,7 @@ class Change:
         """The parts that are other, each as the lines of a unified diff from what was accepted to what is now; one line
         of words where a part is too long for that."""
         was, now = (_lines_of_definition(pin) for pin in (self.was, self.now))
-        parts = [part for part in PARTS if was.get(part) != now.get(part)]
+        parts = [part for part in SHOWN if was.get(part) != now.get(part)]
         return {part: _diff(part, was.get(part, []), now.get(part, [])) for part in parts}
 
 
@@ -118,7 +118,7 @@ def _lines_of_definition(pin: Pin | None) -> dict[str, list[str]]:
 
     definition: Mapping[str, Any] = (pin.definition if pin else None) or {}
     shown = {}
-    for part in PARTS:
+    for part in SHOWN:
         value = definition.get(part)
         if isinstance(value, str) and value:
             shown[part] = value.split("\n")
@@ -189,7 +189,7 @@ def _changed(was: Pin, now: Pin) -> Change:
 def compare_definitions(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[Reason]:
     """What is different in a tool's public definition; nothing where it is the same."""
     reasons: list[Reason] = []
-    for part in PARTS:
+    for part in SHOWN:
         old, new = was.get(part), now.get(part)
         if _is_same(old, new):
             continue
@@ -201,6 +201,8 @@ def compare_definitions(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[
             reasons += _annotations(old or {}, new or {})
         elif part == "input_schema":
             reasons += compare_schemas(old, new, "input_schema")
+        elif part == "runs":
+            reasons.append(Reason("unknown", part, "what starts or answers it is other"))
         elif old is None or new is None:
             kind: Kind = "compatible" if old is None else "breaking"
             reasons.append(Reason(kind, part, "results have a schema now" if old is None else "results have none now"))

@@ -41,7 +41,7 @@ version = {VERSION}
 TEXTS = ("title", "version", "description")
 OTHER_CONTENT = "settle the merge or take an older copy; or remove it, and accept anew: pegboard lock --accept"
 OTHER_FILE = "let lock_file of [plugins.mcp] name a file that can be read and written"
-VALUES = ("annotations", "input_schema", "output_schema")
+VALUES = ("annotations", "input_schema", "output_schema", "runs")
 
 
 class LockError(PluginError):
@@ -136,14 +136,15 @@ def _read_definition(block: Mapping[str, Any]) -> dict[str, Any] | None:
             value = block.get(name)
             definition[name] = json.loads(value["json"]) if isinstance(value, dict) else value
         for name in VALUES:
-            definition[name] = json.loads(block[name]) if name in block else None
+            if name in block or name != "runs":  # which the server's own pin alone has
+                definition[name] = json.loads(block[name]) if name in block else None
         definition["description"] = definition["description"] or ""
     except (KeyError, TypeError, ValueError, RecursionError):
         return None  # the fingerprint still says whether the tool is the accepted one
     kinds = {**dict.fromkeys(TEXTS, str), **dict.fromkeys(VALUES, dict)}
     return (
         definition
-        if all(definition[name] is None or isinstance(definition[name], kind) for name, kind in kinds.items())
+        if all(definition.get(name) is None or isinstance(definition[name], kind) for name, kind in kinds.items())
         else None
     )
 

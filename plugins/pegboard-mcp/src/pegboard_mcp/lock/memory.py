@@ -101,22 +101,35 @@ class UnreadableError(Exception):
 # -- pins
 
 
-def server_pin(definition: ServerDefinition) -> Pin:
+def server_pin(definition: ServerDefinition, *, is_shared: bool = False) -> Pin:
     """What starts a server: its command or URL, and the hashes of the files that these name.
 
-    The files are those that `pegboard trust` holds (`pegboard_mcp.files`); what a package manager fetches is known by
-    the version that the server says, which is part of every other pin.
+    The files are those that `pegboard trust` holds (`pegboard_mcp.files`), those below the server's folder named from
+    there; what a package manager fetches is known by the version that the server says, which is part of every other
+    pin.
+
+    Args:
+        is_shared: for a lock, which others read: the file of variables is each person's own, and left out; of one that
+            holds a secret the hash would let it be guessed.
     """
     from pegboard_mcp.files import files_of
 
     files: dict[str, str] = {}
     if definition.transport == "stdio":
-        for _, path in files_of(definition):
-            files[str(path)] = _digest(path)
+        folder = os.path.abspath(definition.cwd or ".")  # noqa: PTH100 - `..` as the words of the command have it
+        for key, path in files_of(definition):
+            if not (is_shared and key == "env_file"):
+                files[_from(folder, path)] = _digest(path)
     runs = {"command": definition.shown, "files": files}
     name = f"server:{definition.name}"
     whole: dict[str, Any] = {**dict.fromkeys(PARTS), "name": name, "description": "", "runs": runs}
     return Pin(definition.name, name, whole, fingerprint_of(whole))
+
+
+def _from(folder: str, path: Path) -> str:
+    """A file as it is named from a folder, if it is below it: the same on every machine."""
+    name = os.path.normpath(path)
+    return os.path.relpath(name, folder) if name.startswith(folder + os.sep) else str(path)
 
 
 def _digest(path: Path) -> str:

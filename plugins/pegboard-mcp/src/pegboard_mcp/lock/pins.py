@@ -24,7 +24,11 @@ PARTS = ("title", "description", "version", "annotations", "input_schema", "outp
 """The parts of a public definition beside its name, in the order in which they are written and shown."""
 MAX_IDENTITY = 100
 CORE = "pegboard"
+SHOWN = (*PARTS, "runs")
+"""The parts that are shown of a pin; what a server runs is part of the server's own alone."""
 RESOURCE_KINDS = ("resource:", "template:")
+"""What the names of pins begin with that are of resources."""
+KINDS = (*RESOURCE_KINDS, "server:")
 """What the names of pins begin with that are of no tool."""
 
 

@@ -73,7 +73,7 @@ class LockReview:
         from pegboard_mcp.lock.file import load_lock
         from pegboard_mcp.lock.watch import why_untrusted
 
-        if self.path is None or not self.path.exists():
+        if self.path is None or not self.path.exists() or self._settings.lock != "enforce":
             return None
         return why_untrusted(self._settings, self.path, load_lock(self.path))
 
@@ -87,7 +87,7 @@ class LockReview:
         from pegboard.config import is_trusted, trust
         from pegboard_mcp.lock.file import load_lock, parse_lock, write_lock
         from pegboard_mcp.lock.shown import forget_shown
-        from pegboard_mcp.lock.watch import watch_of
+        from pegboard_mcp.lock.watch import is_signed, watch_of
 
         changes = list(changes)
         path = self.path or _new_path()
@@ -98,7 +98,7 @@ class LockReview:
             forget_shown(path.resolve(), changes)
             return None
         pins = parse_lock(content, path) if content is not None else {}
-        is_own = content is None or is_trusted(path, content)
+        is_own = content is None or is_trusted(path, content) or is_signed(self._settings, path, content)
         for change in kept:
             if change.was is not None:
                 pins.pop(change.was.key, None)
@@ -187,8 +187,6 @@ def review_lock(board: Board, *, silent: Mapping[str, str] | None = None, is_who
         }
     path = lock_path(settings)
     was = read_lock(path) if path is not None and path.exists() else {}
-    if settings.lock != "enforce":  # then nobody asks what resources and templates are like
-        was = {key: pin for key, pin in was.items() if not pin.is_resource}
     now, unasked = _pins_on(board, settings)
     unasked |= set(silent)
     changes = changes_of(
@@ -246,12 +244,11 @@ def _pins_on(board: Board, settings: McpSettings) -> tuple[dict[Key, Pin], set[s
     unasked = {name for name in board.rejected_tools if name not in names}
     unasked |= {entry.tool.name for entry in board.registry.plans.values() if _is_in_conflict(entry)}
     pins = {key: pin_of(tool) for key, tool in seen.items()}
-    if settings.lock == "enforce":
-        offered: list[Pin] = [
-            pin for _, source in board.sources if hasattr(source, "resource_pins") for pin in source.resource_pins()
-        ]
-        pins |= {pin.key: pin for pin in offered}
-    return pins, unasked
+    offered: list[Pin] = [
+        pin for _, source in board.sources if hasattr(source, "resource_pins") for pin in source.resource_pins()
+    ]
+    offered += [source.server_pin() for _, source in board.sources if hasattr(source, "server_pin")]
+    return pins | {pin.key: pin for pin in offered}, unasked
 
 
 def _is_in_conflict(entry: Any) -> bool:

@@ -17,7 +17,7 @@ import time
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from pegboard import Finding, HeldBackError, PluginError
+from pegboard import Finding, HeldBackError, PegboardError, PluginError
 from pegboard_mcp.lock.place import NAME, find_lock, name_of
 from pegboard_mcp.settings import LOCKS
 
@@ -111,7 +111,7 @@ class Watch:
             found = path.stat() if path is not None else None
         except OSError:
             found = None
-        seen = None if found is None else (path, found.st_mtime_ns, found.st_size, found.st_ino)
+        seen = None if found is None else (path, found.st_mtime_ns, found.st_size, found.st_ino, _signed_at(path))
         if seen == self._seen:
             return
         self._seen, self._pins, self._problem = seen, None, None
@@ -123,7 +123,7 @@ class Watch:
                 content = load_lock(path)  # what is parsed is what is trusted
                 self._pins = parse_lock(content, path)
                 self._read = path, content
-                self._problem = why_untrusted(settings, path, content)
+                self._problem = why_untrusted(settings, path, content) if settings.lock == "enforce" else None
             except LockError as problem:
                 self._problem = problem
 
@@ -163,7 +163,7 @@ class Watch:
         if accepted is None or accepted.fingerprint != pin.fingerprint or settings is None:
             return False
         if self._is_trusted is None and self._read is not None:
-            self._is_trusted = is_own(settings, *self._read)
+            self._is_trusted = why_untrusted(settings, *self._read) is None
         return self._is_trusted is True
 
     def why_held(self, pin: Pin) -> HeldBackError | None:
@@ -204,6 +204,19 @@ class Watch:
                     reason,
                     *map(_plain, (*key[::-1], what_is_other(pin, tool.public_definition))),
                 )
+
+    def look_at_server(self, pin: Pin) -> None:
+        """Tell a person, once, where another program is about to be started than the one that was accepted."""
+        try:
+            was = (self.pins() or {}).get(pin.key)
+        except PluginError:  # everything that is held back says so
+            return
+        if was is not None and was.fingerprint != pin.fingerprint:
+            from pegboard_mcp.lock.words import describe
+
+            words = describe(was.definition, pin.definition)
+            message = "the server %s changed since it was accepted: %s"
+            self._tell(pin.name, pin.fingerprint, message, pin.source, words)
 
     def why_gone(self, board: Any, origin: Origin, name: str) -> tuple[str, str] | None:
         """Of a tool that was accepted and that its origin no longer has: what became of it, and how that is accepted;
@@ -256,20 +269,42 @@ def how_to_accept(name: str) -> str:
 
 def why_untrusted(settings: McpSettings, path: Path, content: bytes) -> HeldBackError | None:
     """Why a lock lets nothing through though it can be read: it was discovered but not trusted, and no person accepted
-    it; None: it does."""
-    if settings.lock != "enforce" or is_own(settings, path, content):
-        return None
-    return HeldBackError(
-        f"{name_of(path)} was found, not named, and nobody here accepted it as it stands",
-        hint=f"look at it, then: pegboard trust {_quoted(name_of(path))}",
-    )
-
-
-def is_own(settings: McpSettings, path: Path, content: bytes) -> bool:
-    """Whether a person here named the lock, or accepted it as it stands."""
+    it, nor signed it whom they let sign; None: it does."""
     from pegboard.config import is_trusted
 
-    return settings.lock_file is not None or is_trusted(path, content)
+    if settings.lock_file is not None or is_trusted(path, content):
+        return None
+    refused = _why_signature_refused(settings, path, content)
+    if refused is None:
+        return None
+    why = f"{name_of(path)} was found, not named, and nobody here accepted it as it stands"
+    fix = f"look at it, then: pegboard trust {_quoted(name_of(path))}"
+    if isinstance(refused, PegboardError):
+        return HeldBackError(f"{why}; {refused.message}", hint=f"ask what to do: pegboard lock verify; or {fix}")
+    return HeldBackError(why, hint=fix)
+
+
+def is_signed(settings: McpSettings, path: Path, content: bytes) -> bool:
+    """Whether the lock, as it stands, has the signature of somebody whom the person here lets sign."""
+    return _why_signature_refused(settings, path, content) is None
+
+
+def _why_signature_refused(settings: McpSettings, path: Path, content: bytes) -> PegboardError | str | None:
+    """Why the lock counts by no signature; None: it does. Where there is none nothing is imported, nor started."""
+    if not os.path.lexists(f"{path}.sig"):
+        return "it is not signed"
+    from pegboard_mcp.lock.signature import why_refused
+
+    return why_refused(settings, path, content)
+
+
+def _signed_at(path: Path | None) -> tuple[int, ...] | None:
+    """What tells one signature from another that came later."""
+    try:
+        found = os.lstat(f"{path}.sig")
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
 
 
 _watches: dict[int, tuple[weakref.ref[McpSettings], Watch]] = {}

@@ -1,0 +1,416 @@
+"""A lock that a team shares: signed with an SSH key, as OpenSSH signs files (`ssh-keygen -Y`, PROTOCOL.sshsig).
+
+    pegboard.lock ──sign_lock──> pegboard.lock.sig ──why_refused──> None: it counts; else why it does not
+
+Who may sign stands in a file of the person's own, in OpenSSH's format (ssh-keygen(1), ALLOWED SIGNERS). What is signed,
+the signature and the signers are read once, within bounds, and ssh-keygen gets copies in a private folder: so what is
+parsed is what was verified, whoever writes to the files meanwhile. Why one is refused is told from the signature itself
+and from exit statuses, not from what ssh-keygen says, which differs between versions.
+
+A verification that succeeded is remembered for these very bytes of lock, signature and signers. One that time may end
+(`valid-before`, a certificate) is not.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import contextlib
+import hashlib
+import json
+import os
+import stat
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pegboard import PegboardError
+from pegboard.text import visible
+from pegboard_mcp.lock.place import name_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pegboard_mcp.settings import McpSettings
+
+NAMESPACE = "pegboard-lock"
+"""What the signature is for: one that was made for a commit or a file says another."""
+SUFFIX = ".sig"
+SIGNERS = "allowed_signers"
+MAX_SIGNATURE = 65_536
+MAX_SIGNERS = 1_048_576
+MAX_PRINCIPALS = 16
+"""So many names of one signer are tried."""
+VERIFY_S, SIGN_S, ASK_S, END_S = 10.0, 30.0, 120.0, 2.0
+"""How long ssh-keygen may take to verify, to sign, to sign with a person at the terminal, and to end."""
+REMEMBERED = "lock-signatures.json"
+MAX_REMEMBERED = 100
+KEYS = ("id_ed25519", "id_ecdsa", "id_rsa", "id_ed25519_sk", "id_ecdsa_sk")
+"""Names of keys in `~/.ssh`, the first that is there signs."""
+_BEGIN, _END = b"-----BEGIN SSH SIGNATURE-----", b"-----END SSH SIGNATURE-----"
+
+
+class SignatureError(PegboardError):
+    """A signature does not count, or cannot be made; the message says why.
+
+    Args:
+        is_refused: whether the signature is at fault, and not what verifies it.
+    """
+
+    def __init__(self, message: str, *, hint: str | None = None, is_refused: bool = False) -> None:
+        super().__init__(message, hint=hint)
+        self.is_refused = is_refused
+
+
+class Signature(NamedTuple):
+    """What a signature says of itself: the public key (as in a line of `authorized_keys`), and what it is for."""
+
+    key: bytes
+    namespace: str
+
+    @property
+    def fingerprint(self) -> str:
+        """The key as people compare it, as `ssh-keygen -l` shows it."""
+        return "SHA256:" + base64.b64encode(hashlib.sha256(self.key).digest()).decode().rstrip("=")
+
+    @property
+    def line(self) -> str:
+        """The key as it stands in files of OpenSSH."""
+        kind = next(_strings(self.key), b"").decode("ascii", "replace")
+        return visible(f"{kind} {base64.b64encode(self.key).decode()}")
+
+
+def signature_path(path: Path) -> Path:
+    """Where the signature of a lock is."""
+    return path.with_name(path.name + SUFFIX)
+
+
+def _name_of(path: Path) -> str:
+    """The signature of a lock, as people and callers are told of it."""
+    return name_of(path) + SUFFIX
+
+
+def is_there(path: Path) -> bool:
+    """Whether anything lies where the signature of a lock would."""
+    return os.path.lexists(signature_path(path))
+
+
+def signers_path(settings: McpSettings) -> Path:
+    """The file of those who may sign: what the settings name, else the user's own."""
+    if settings.lock_signers is not None:
+        named = Path(settings.lock_signers)
+        with contextlib.suppress(RuntimeError):  # there is no such user
+            named = named.expanduser()
+        return named
+    from pegboard.config import user_folder
+
+    return user_folder("config") / SIGNERS
+
+
+# -- what counts
+
+
+def why_refused(settings: McpSettings, path: Path, content: bytes) -> SignatureError | None:
+    """Why the signature of a lock does not make it count here; None: it does. Ask `is_there` first."""
+    try:
+        signature = load_signature(path)
+        signers = load_signers(signers_path(settings))
+        mark = hashlib.sha256(b"".join(hashlib.sha256(one).digest() for one in (content, signature, signers)))
+        if mark.hexdigest() in _remembered():
+            return None
+        verify(path, content, signature, signers)
+        if b"valid-" not in signers.lower() and b"cert-authority" not in signers.lower():
+            _remember(mark.hexdigest())
+    except SignatureError as problem:
+        return problem
+    return None
+
+
+def verify_lock(settings: McpSettings, path: Path, content: bytes) -> tuple[str, Signature]:
+    """Verify the signature of a lock, whatever is remembered of it; who signed, and the signature.
+
+    Raises:
+        SignatureError: it does not count, or that cannot be said here.
+    """
+    signature = load_signature(path)
+    return verify(path, content, signature, load_signers(signers_path(settings)))
+
+
+def verify(path: Path, content: bytes, armored: bytes, signers: bytes) -> tuple[str, Signature]:
+    """Verify a signature of this content against these signers; who signed, and what the signature says.
+
+    Raises:
+        SignatureError: it is refused, or ssh-keygen cannot be asked.
+    """
+    signature, name = _parse(armored, path), _name_of(path)
+    if signature.namespace != NAMESPACE:
+        said = visible(signature.namespace)[:40]
+        raise _refused(f"{name} was made for something else: its namespace is {said!r}, not {NAMESPACE!r}")
+    with _private_folder() as folder:
+        made, allowed = folder / "signature", folder / "signers"
+        made.write_bytes(armored)
+        allowed.write_bytes(signers)
+        right = _ssh_keygen(["check-novalidate", "-n", NAMESPACE, "-s", str(made)], content)
+        if right.status != 0:
+            raise _refused(
+                f"{name} is not the signature of {name_of(path)} as it stands: the lock changed after it was signed, "
+                f"or another file was signed"
+            )
+        found = _ssh_keygen(["find-principals", "-s", str(made), "-f", str(allowed)], b"")
+        names = [one for one in found.said.decode("utf-8", "replace").splitlines() if one and not one.startswith("!")]
+        for principal in names[:MAX_PRINCIPALS] if found.status == 0 else ():
+            argv = ["verify", "-f", str(allowed), "-I", principal, "-n", NAMESPACE, "-s", str(made)]
+            if _ssh_keygen(argv, content).status == 0:
+                return visible(principal), signature
+    if base64.b64encode(signature.key) in signers:
+        why = "its line there says another time (valid-after, valid-before) or other namespaces"
+        raise _refused(f"{name} is by a key that may not sign now ({signature.fingerprint}): {why}")
+    raise _refused(f"{name} is by a key that is not among the allowed signers ({signature.fingerprint})")
+
+
+def _refused(message: str) -> SignatureError:
+    return SignatureError(message, hint="ask who signed it; pegboard lock verify tells it again", is_refused=True)
+
+
+def _parse(armored: bytes, path: Path) -> Signature:
+    """Take a signature apart: `SSHSIG`, a version, the public key, the namespace; all else is for ssh-keygen."""
+    begin, end = armored.find(_BEGIN), armored.find(_END)
+    try:
+        blob = base64.b64decode(b"".join(armored[begin + len(_BEGIN) : end].split()), validate=True)
+        key, namespace = (one for one, _ in zip(_strings(blob[10:]), range(2), strict=False))
+        if begin < 0 or end < begin or not blob.startswith(b"SSHSIG"):
+            raise ValueError
+        return Signature(key, namespace.decode("utf-8"))
+    except (ValueError, binascii.Error):
+        raise _refused(f"{_name_of(path)} is not a signature of OpenSSH") from None
+
+
+def _strings(blob: bytes) -> Iterator[bytes]:
+    """The strings of an SSH blob (RFC 4251, 5), each after its length."""
+    at = 0
+    while at + 4 <= len(blob):
+        size = int.from_bytes(blob[at : at + 4])
+        if at + 4 + size > len(blob):
+            return
+        yield blob[at + 4 : at + 4 + size]
+        at += 4 + size
+
+
+# -- files
+
+
+def load_signature(path: Path) -> bytes:
+    """The signature that lies beside a lock, within bounds.
+
+    Raises:
+        SignatureError: there is none, or it cannot be read.
+    """
+    place, name = signature_path(path), _name_of(path)
+    if place.is_symlink():  # who laid it there would choose what is read
+        raise _refused(f"{name} is a link, and not the signature itself")
+    try:
+        content = _read(place, MAX_SIGNATURE, getattr(os, "O_NOFOLLOW", 0))[0]
+    except FileNotFoundError:
+        raise SignatureError(
+            f"{name_of(path)} is not signed: there is no {name}", hint="sign it: pegboard lock sign", is_refused=True
+        ) from None
+    except (OSError, ValueError) as problem:
+        raise _refused(f"{name} cannot be read: {_why(problem)}") from None
+    if content is None:
+        raise _refused(f"{name} is larger than {MAX_SIGNATURE:,} bytes")
+    return content
+
+
+def load_signers(place: Path) -> bytes:
+    """Who may sign, within bounds; a file that others may change says nothing, as of `authorized_keys` (sshd(8)).
+
+    Raises:
+        SignatureError: it is not there, cannot be read, or others may change it.
+    """
+    name, where = place.name, name_of(place)  # callers read the message, and the person alone the hint
+    try:
+        content, found = _read(place, MAX_SIGNERS, 0)
+        folder = place.resolve().parent.stat()
+    except FileNotFoundError:
+        raise SignatureError(
+            f"nobody is allowed to sign a lock yet: there is no {name}",
+            hint=f'write {where}, a line a signer: NAME namespaces="{NAMESPACE}" ssh-ed25519 KEY',
+        ) from None
+    except (OSError, ValueError) as problem:
+        why = f"{name}, who may sign, cannot be read: {_why(problem)}"
+        raise SignatureError(why, hint=f"look at {where}") from None
+    if content is None:
+        raise SignatureError(f"{name} is larger than {MAX_SIGNERS:,} bytes")
+    if os.name == "posix":
+        if found.st_uid not in (os.geteuid(), 0):
+            raise SignatureError(f"{name} is another user's, who could let anybody sign", hint=f"make {where} your own")
+        if found.st_mode & 0o022:
+            raise SignatureError(
+                f"{name} is writable by others, who could let anybody sign", hint=f"chmod go-w {where}"
+            )
+        if folder.st_mode & 0o022 and not folder.st_mode & stat.S_ISVTX:
+            raise SignatureError(
+                f"the folder of {name} is writable by others, who could let anybody sign",
+                hint=f"chmod go-w {name_of(place.parent)}",
+            )
+    return content
+
+
+def _read(path: Path, limit: int, flags: int) -> tuple[bytes | None, os.stat_result]:
+    """A file of at most so many bytes, None where it has more; and what it is."""
+    flags |= os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)  # a pipe is not waited for
+    number = os.open(path, flags)
+    with os.fdopen(number, "rb") as file:
+        found = os.fstat(number)
+        if not stat.S_ISREG(found.st_mode):
+            raise ValueError("it is not a file")
+        content = file.read(limit + 1)
+    return (content if len(content) <= limit else None), found
+
+
+def _why(problem: Exception) -> str:
+    return os.strerror(problem.errno) if isinstance(problem, OSError) and problem.errno else str(problem)
+
+
+@contextlib.contextmanager
+def _private_folder() -> Iterator[Path]:
+    import tempfile
+
+    try:
+        with tempfile.TemporaryDirectory(prefix="pegboard-", ignore_cleanup_errors=True) as folder:
+            yield Path(folder)
+    except OSError as problem:
+        raise SignatureError(f"no temporary file can be written: {_why(problem)}") from None
+
+
+# -- what is remembered
+
+
+def _remembered_path() -> Path:
+    from pegboard.config import user_folder
+
+    return user_folder("state") / REMEMBERED
+
+
+def _remembered() -> list[str]:
+    try:
+        marks: Any = json.loads(_read(_remembered_path(), MAX_SIGNATURE, 0)[0] or b"[]")
+    except (OSError, ValueError, RecursionError):
+        return []
+    return [one for one in marks if isinstance(one, str)] if isinstance(marks, list) else []
+
+
+def _remember(mark: str) -> None:
+    from pegboard.config import private_folder, write_private
+
+    place = _remembered_path()
+    with contextlib.suppress(OSError):  # it is verified again, then
+        private_folder(place.parent)
+        write_private(place, json.dumps([*_remembered(), mark][-MAX_REMEMBERED:]).encode())
+
+
+# -- signing
+
+
+def sign_lock(path: Path, content: bytes, key: Path | None) -> Signature:
+    """Sign a lock as it stands, and write the signature beside it.
+
+    Args:
+        key: the private key, or its public part where an agent has the other; None: the first of `KEYS` in `~/.ssh`.
+
+    Raises:
+        SignatureError: there is no key, it cannot be used, or the signature cannot be written.
+    """
+    from pegboard_mcp.lock.file import replace_file
+
+    key = _default_key() if key is None else key
+    if not key.is_file():
+        raise SignatureError(f"there is no key {name_of(key)}", hint="name one: pegboard lock sign --key FILE")
+    is_asked = sys.stdin is not None and sys.stdin.isatty()
+    with _private_folder() as folder:
+        copy = folder / "lock"
+        copy.write_bytes(content)
+        argv = ["sign", "-n", NAMESPACE, "-f", str(key.absolute()), str(copy)]
+        done = _ssh_keygen(argv, None if is_asked else b"", SIGN_S if not is_asked else ASK_S)
+        made = folder / f"lock{SUFFIX}"
+        if done.status != 0 or not made.is_file():
+            said = visible(done.why.decode("utf-8", "replace").strip().rpartition("\n")[2])[:200]
+            why = f": {said.replace(str(copy), path.name)}" if said else ""
+            hint = f"look at the key: ssh-keygen -y -f {name_of(key)}"
+            if not is_asked:
+                hint = f"nobody can be asked for a passphrase here; ssh-agent keeps such a key: ssh-add {name_of(key)}"
+            raise SignatureError(f"ssh-keygen did not sign with {name_of(key)}{why}", hint=hint)
+        armored = made.read_bytes()
+    try:
+        replace_file(signature_path(path), armored, 0o644)
+    except OSError as problem:
+        raise SignatureError(f"{_name_of(path)} cannot be written: {_why(problem)}") from None
+    return _parse(armored, path)
+
+
+def _default_key() -> Path:
+    folder = Path("~/.ssh").expanduser()
+    found = [folder / f"{name}{end}" for name in KEYS for end in ("", ".pub") if (folder / f"{name}{end}").is_file()]
+    if not found:
+        raise SignatureError(
+            "there is no SSH key in ~/.ssh", hint="make one: ssh-keygen -t ed25519; or name one: --key FILE"
+        )
+    return found[0]
+
+
+class _Done(NamedTuple):
+    status: int
+    said: bytes
+    why: bytes
+
+
+def _ssh_keygen(action: Sequence[str], given: bytes | None, limit_s: float = VERIFY_S) -> _Done:
+    """Run `ssh-keygen -Y`, to its end or that of its time.
+
+    Args:
+        given: what it reads; None: it may ask the person at the terminal, which it has then. Else it has none, and
+            waits for nobody: it is in a session of its own, and starts no window that asks.
+
+    Raises:
+        SignatureError: it is not there, too old, or did not end.
+    """
+    import shutil
+    import subprocess
+
+    program = shutil.which("ssh-keygen")
+    if program is None:
+        raise SignatureError(
+            "ssh-keygen is not installed, which signs and verifies locks",
+            hint="install OpenSSH: apt install openssh-client (Debian), dnf install openssh, apk add openssh-keygen",
+        )
+    windows = ("DISPLAY", "WAYLAND_DISPLAY", "SSH_ASKPASS")
+    env = {name: value for name, value in os.environ.items() if name not in windows}
+    env |= {"SSH_ASKPASS_REQUIRE": "never", "LC_ALL": "C"}
+    with subprocess.Popen(  # noqa: S603 - a fixed program, its arguments a list
+        [program, "-Y", *action],
+        stdin=None if given is None else subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=env,
+        start_new_session=given is not None,
+    ) as child:
+        try:
+            said, why = child.communicate(given, timeout=limit_s)
+        except subprocess.TimeoutExpired:
+            raise SignatureError(f"ssh-keygen did not end within {limit_s:g} s and was stopped") from None
+        finally:
+            if child.poll() is None:
+                _end(child)
+    if b"usage:" in why:
+        raise SignatureError("this ssh-keygen knows no signatures of files", hint="install OpenSSH 8.2 or later")
+    return _Done(child.returncode, said, why)
+
+
+def _end(child: Any) -> None:
+    import subprocess
+
+    child.terminate()  # it puts the terminal's echo back, which a killed one does not
+    try:
+        child.wait(END_S)
+    except subprocess.TimeoutExpired:
+        child.kill()

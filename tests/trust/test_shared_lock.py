@@ -1,0 +1,446 @@
+"""A lock that a colleague signed counts without being trusted by hand, and nothing else does.
+
+Each row of `ATTACKS` is an attack on that: what somebody who may write to the project does, and the words that the
+person reads. What verifies is the real ssh-keygen, with keys that are made here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
+
+pytest.importorskip("pegboard_mcp", reason="pegboard_mcp is not installed")
+if shutil.which("ssh-keygen") is None:
+    pytest.skip("ssh-keygen is not installed", allow_module_level=True)
+
+from pegboard_mcp.lock import signature, watch
+from pegboard_mcp.lock.file import read_lock, write_lock
+from pegboard_mcp.lock.pins import PARTS, Pin, fingerprint_of
+from pegboard_mcp.settings import McpSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SERVER = Path(__file__).parent / "kit" / "changing.py"
+KEYS = ("alice", "eve", "secret")
+
+
+def pin(name: str) -> Pin:
+    definition = {"name": name, **dict.fromkeys(PARTS), "description": f"Do {name}."}
+    return Pin("srv", name, definition, fingerprint_of(definition))
+
+
+def keygen(*args: object, given: bytes = b"") -> bytes:
+    done = subprocess.run(["ssh-keygen", *map(str, args)], input=given, capture_output=True, timeout=60, check=True)
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("keys")
+    for name in KEYS:
+        phrase = "correct horse" if name == "secret" else ""
+        keygen("-q", "-t", "ed25519", "-N", phrase, "-C", name, "-f", folder / name)
+    return folder
+
+
+class Team(NamedTuple):
+    """A project with a lock that Alice signed, and a person who lets her sign."""
+
+    lock: Path
+    signers: Path
+    keys: Path
+
+    @property
+    def sig(self) -> Path:
+        return signature.signature_path(self.lock)
+
+    def public(self, name: str) -> str:
+        return " ".join((self.keys / f"{name}.pub").read_text().split()[:2])
+
+    def allow(self, line: str) -> None:
+        self.signers.write_text(f"# who may sign\n{line}\n")
+
+    def sign(self, name: str = "alice") -> None:
+        signature.sign_lock(self.lock, self.lock.read_bytes(), self.keys / name)
+
+    def why(self, settings: McpSettings | None = None) -> str | None:
+        """Why the lock does not count, as a person reads it; None: it does."""
+        settings = settings or McpSettings(lock="enforce")
+        problem = watch.why_untrusted(settings, self.lock, self.lock.read_bytes())
+        return None if problem is None else problem.message
+
+
+@pytest.fixture
+def team(tmp_path: Path, keys: Path, monkeypatch: pytest.MonkeyPatch) -> Team:
+    for name in ("STATE", "CONFIG", "CACHE"):
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name.lower()))
+    monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
+    project, own = tmp_path / "project", tmp_path / "config" / "pegboard"
+    project.mkdir(mode=0o755)
+    own.mkdir(parents=True, mode=0o755)
+    monkeypatch.chdir(project)
+    (own / "allowed_signers").touch(0o644)
+    team = Team(project / "pegboard.lock", own / "allowed_signers", keys)
+    team.allow(f"alice@example.org {team.public('alice')}")
+    write_lock(team.lock, [pin("greet")])
+    team.sign()
+    return team
+
+
+def change(team: Team) -> None:
+    write_lock(team.lock, [pin("greet"), pin("steal")])
+
+
+def take_git_signature(team: Team) -> None:
+    team.sig.write_bytes(keygen("-Y", "sign", "-n", "git", "-f", team.keys / "alice", given=team.lock.read_bytes()))
+
+
+def take_other_signature(team: Team) -> None:
+    made = keygen("-Y", "sign", "-n", "pegboard-lock", "-f", team.keys / "alice", given=b"version = 1\n")
+    team.sig.write_bytes(made)
+
+
+def sign_as_eve(team: Team) -> None:
+    team.sign("eve")
+
+
+def bring_signers(team: Team) -> None:
+    """Eve signs, and lays her own list of signers into the project, under every name that could be looked for."""
+    team.sign("eve")
+    for folder in (team.lock.parent, team.lock.parent / ".pegboard", team.lock.parent / ".ssh"):
+        folder.mkdir(exist_ok=True)
+        (folder / "allowed_signers").write_text(f"* {team.public('eve')}\n")
+
+
+def expire(team: Team) -> None:
+    team.allow(f'alice@example.org valid-before="20200101" {team.public("alice")}')
+
+
+def come_too_early(team: Team) -> None:
+    team.allow(f'alice@example.org valid-after="29990101" {team.public("alice")}')
+
+
+def allow_for_git(team: Team) -> None:
+    team.allow(f'alice@example.org namespaces="git" {team.public("alice")}')
+
+
+def link(team: Team) -> None:
+    team.sig.rename(team.sig.with_name("elsewhere"))
+    team.sig.symlink_to(team.sig.with_name("elsewhere"))
+
+
+def pipe(team: Team) -> None:
+    team.sig.unlink()
+    os.mkfifo(team.sig)
+
+
+def grow(team: Team) -> None:
+    team.sig.write_bytes(team.sig.read_bytes() + b"\n" * signature.MAX_SIGNATURE)
+
+
+def garble(team: Team) -> None:
+    team.sig.write_bytes(b"-----BEGIN SSH SIGNATURE-----\nU1NIU0lH\n-----END SSH SIGNATURE-----\n")
+
+
+def scribble(team: Team) -> None:
+    team.sig.write_bytes(b"\xff\x1b[2J" * 10)
+
+
+def let_others_write(team: Team) -> None:
+    team.signers.chmod(0o664)
+
+
+def let_others_write_beside(team: Team) -> None:
+    team.signers.parent.chmod(0o777)
+
+
+def make_signers_pipe(team: Team) -> None:
+    team.signers.unlink()
+    os.mkfifo(team.signers)
+
+
+def remove_signers(team: Team) -> None:
+    team.signers.unlink()
+
+
+ATTACKS: dict[Callable[[Team], None], str] = {
+    change: "the lock changed after it was signed",
+    take_git_signature: "its namespace is 'git'",
+    take_other_signature: "or another file was signed",
+    sign_as_eve: "by a key that is not among the allowed signers (SHA256:",
+    bring_signers: "by a key that is not among the allowed signers (SHA256:",
+    expire: "by a key that may not sign now",
+    come_too_early: "by a key that may not sign now",
+    allow_for_git: "or other namespaces",
+    link: "pegboard.lock.sig is a link",
+    pipe: "pegboard.lock.sig cannot be read: it is not a file",
+    grow: "pegboard.lock.sig is larger than 65,536 bytes",
+    garble: "pegboard.lock.sig is not a signature of OpenSSH",
+    scribble: "pegboard.lock.sig is not a signature of OpenSSH",
+    let_others_write: "allowed_signers is writable by others",
+    let_others_write_beside: "is writable by others, who could let anybody sign",
+    make_signers_pipe: "allowed_signers, who may sign, cannot be read: it is not a file",
+    remove_signers: "nobody is allowed to sign a lock yet",
+}
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda one: one.__name__)
+@pytest.mark.parametrize("is_known", [False, True], ids=["first", "verified-before"])
+def test_a_signature_that_is_not_right_is_refused_in_words(
+    team: Team, attack: Callable[[Team], None], is_known: bool
+) -> None:
+    if is_known:
+        assert team.why() is None
+    attack(team)
+    why = team.why()
+    assert why is not None
+    assert why.startswith("pegboard.lock was found, not named, and nobody here accepted it as it stands; ")
+    assert ATTACKS[attack] in why
+    assert why.isprintable()
+    assert str(team.lock.parent.parent) not in why  # callers read it too
+
+
+def test_a_colleagues_lock_counts_for_every_mode_and_one_of_nobody_for_none(team: Team) -> None:
+    for word in ("notice", "enforce"):
+        settings = McpSettings(lock=word)
+        assert watch.watch_of(settings).is_accepted(pin("greet"))
+    enforced = McpSettings(lock="enforce")
+    assert watch.watch_of(enforced).why_held(pin("greet")) is None
+    team.sig.unlink()
+    watch.watch_of(enforced).look_again()
+    held = watch.watch_of(enforced).why_held(pin("greet"))
+    assert held is not None
+    assert held.message == "pegboard.lock was found, not named, and nobody here accepted it as it stands"
+
+
+def test_only_what_is_new_is_verified_and_nothing_is_started_where_nothing_is_signed(
+    team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[str] = []
+    run = signature._ssh_keygen
+
+    def counted(action: Any, *rest: Any) -> Any:
+        ran.append(action[0])
+        return run(action, *rest)
+
+    monkeypatch.setattr(signature, "_ssh_keygen", counted)
+    assert [team.why(), team.why()] == [None, None]
+    assert ran == ["check-novalidate", "find-principals", "verify"]
+    team.allow(f"bob@example.org {team.public('eve')}")  # Alice left
+    assert team.why() is not None
+    expire_later = f'alice@example.org valid-before="29990101" {team.public("alice")}'
+    team.allow(expire_later)
+    ran.clear()
+    assert [team.why(), team.why()] == [None, None]
+    assert ran.count("verify") == 2, "a verification that time may end is not remembered"
+    team.sig.unlink()
+    ran.clear()
+    assert team.why() is not None
+    assert ran == []
+
+
+def test_ssh_keygen_that_is_missing_is_told_with_what_to_install(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(team.lock.parent))
+    assert "ssh-keygen is not installed" in str(team.why())
+    with pytest.raises(signature.SignatureError, match="not installed") as caught:
+        team.sign()
+    assert "openssh-client" in str(caught.value.hint)
+
+
+def test_ssh_keygen_that_does_not_end_is_stopped(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = team.lock.parent / "ssh-keygen"
+    says_who_and_waits = "import os, signal\nopen('pid', 'w').write(str(os.getpid()))\nsignal.pause()\n"
+    fake.write_text(f"#!{sys.executable}\n{says_who_and_waits}")
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", str(team.lock.parent))
+    with pytest.raises(signature.SignatureError, match="did not end within 3 s and was stopped"):
+        signature._ssh_keygen(["verify"], b"", 3.0)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(Path("pid").read_text()), 0)
+
+
+def test_a_key_with_a_passphrase_does_not_hang_without_a_terminal(
+    team: Team, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked = tmp_path / "asked"
+    window = tmp_path / "askpass"
+    window.write_text(f"#!/bin/sh\ntouch {asked}\necho correct horse\n")
+    window.chmod(0o755)
+    monkeypatch.setenv("SSH_ASKPASS", str(window))
+    monkeypatch.setenv("SSH_ASKPASS_REQUIRE", "force")
+    monkeypatch.setenv("DISPLAY", ":0")
+    before = team.sig.read_bytes()
+    with pytest.raises(signature.SignatureError, match="did not sign") as caught:
+        team.sign("secret")
+    assert "ssh-agent keeps such a key: ssh-add " in str(caught.value.hint)
+    assert not asked.exists()
+    assert team.sig.read_bytes() == before
+
+
+def test_a_key_with_a_passphrase_is_asked_for_at_the_persons_own_terminal(team: Team) -> None:
+    code = (
+        "import pathlib; from pegboard_mcp.lock import signature;"
+        f"lock = pathlib.Path({str(team.lock)!r});"
+        f"signature.sign_lock(lock, lock.read_bytes(), pathlib.Path({str(team.keys / 'secret')!r}))"
+    )
+    team.sig.unlink()
+    number, terminal = pty.fork()
+    if number == 0:
+        os.execv(sys.executable, [sys.executable, "-c", code])
+    said = b""
+    while b"passphrase" not in said:
+        said += os.read(terminal, 1024)
+    os.write(terminal, b"correct horse\n")
+    try:
+        while os.read(terminal, 1024):
+            pass
+    except OSError:  # it ended
+        pass
+    finally:
+        os.waitpid(number, 0)
+        os.close(terminal)
+    team.allow(f"carol@example.org {team.public('secret')}")
+    assert team.why() is None
+
+
+# -- the program
+
+OFFERS: dict[str, list[dict[str, Any]]] = {
+    "tools": [{"name": "weather", "description": "Tell the weather.", "inputSchema": {"type": "object"}}],
+    "prompts": [{"name": "greet", "description": "Greet somebody."}],
+    "resources": [{"uri": "note://one", "name": "one", "description": "A note."}],
+    "resourceTemplates": [{"uriTemplate": "note://{name}", "name": "named", "description": "A note by its name."}],
+}
+TABLE = '[plugins.mcp.servers.{name}]\ncommand = "{python}"\nargs = ["server.py", ".", {more}]\n'
+
+
+class Repository:
+    """A project as a colleague and CI have it; the program runs there as either."""
+
+    def __init__(self, team: Team, run: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+        self.team, self._run, self.folder = team, run, team.lock.parent
+        for old in (team.lock, team.sig):
+            old.unlink()
+        shutil.copy(SERVER, self.folder / "server.py")
+        self.offer(OFFERS)
+        self.configure("weather")
+
+    def offer(self, offers: dict[str, list[dict[str, Any]]]) -> None:
+        (self.folder / "offers.json").write_text(json.dumps({"": offers}))
+
+    def configure(self, *names: str, more: str = "") -> None:
+        tables = [TABLE.format(name=name, python=sys.executable, more=more) for name in names]
+        (self.folder / "pegboard.toml").write_text("\n".join(tables))
+
+    def run(self, *args: str, who: str = "ci") -> subprocess.CompletedProcess[str]:
+        own = self.folder.parent
+        env = {**os.environ, "XDG_STATE_HOME": str(own / who), "NO_COLOR": "1"}
+        self._run("trust", cwd=self.folder, env=env)
+        return self._run("--plugin", "mcp", "lock", *args, cwd=self.folder, env=env)
+
+
+def other(member: str) -> Callable[[Repository], None]:
+    def change(repository: Repository) -> None:
+        repository.offer({**OFFERS, member: [{**OFFERS[member][0], "description": "Obey."}]})
+
+    change.__name__ = member
+    return change
+
+
+def edit_script(repository: Repository) -> None:
+    with (repository.folder / "server.py").open("a") as file:
+        file.write("# another\n")
+
+
+def edit_command(repository: Repository) -> None:
+    repository.configure("weather", more='"--verbose"')
+
+
+def add_server(repository: Repository) -> None:
+    repository.configure("weather", "again")
+
+
+def remove_server(repository: Repository) -> None:
+    (repository.folder / "pegboard.toml").write_text("")
+
+
+def stop_server(repository: Repository) -> None:
+    (repository.folder / "offers.json").unlink()
+
+
+DRIFTS: dict[Callable[[Repository], None], str] = {
+    **{other(member): "1 changed" for member in OFFERS},
+    edit_script: "1 changed",
+    edit_command: "1 changed",
+    add_server: "new",
+    remove_server: "removed",
+    stop_server: "1 could not be asked",
+}
+
+
+@pytest.fixture
+def repository(team: Team, run_program: Callable[..., subprocess.CompletedProcess[str]]) -> Repository:
+    return Repository(team, run_program)
+
+
+def test_the_program_signs_verifies_and_fails_on_any_drift(repository: Repository) -> None:
+    none = repository.run("--frozen")
+    assert (none.returncode, "there is no lock" in none.stderr) == (2, True)
+    assert repository.run("--accept", who="alice").returncode == 0
+    kinds = {key.name.partition(":")[0] for key in read_lock(repository.team.lock) if ":" in key.name}
+    assert kinds == {"resource", "template", "server"}
+    for args in ((), ("--accept",)):
+        wrong = repository.run("--frozen", *args, *(["weather"] if not args else []))
+        assert (wrong.returncode, "leave out --accept and NAME" in wrong.stderr) == (2, True)
+    unsigned = repository.run("--frozen")
+    assert (unsigned.returncode, "nobody here accepted it as it stands" in unsigned.stderr) == (2, True)
+    assert repository.run("verify").returncode == 1
+
+    signed = repository.run("sign", "--key", str(repository.team.keys / "alice"), who="alice")
+    assert signed.returncode == 0
+    assert signed.stdout == f'NAME namespaces="pegboard-lock" {repository.team.public("alice")}\n'
+    verified = repository.run("verify")
+    assert (verified.returncode, "is signed by alice@example.org, with the key SHA256:" in verified.stdout) == (0, True)
+    same = repository.run("--frozen")
+    assert (same.returncode, same.stdout.startswith("nothing changed")) == (0, True)
+
+    before = {one.name: one.read_bytes() for one in (repository.team.lock, repository.team.sig)}
+    for drift, words in DRIFTS.items():
+        drift(repository)
+        failed = repository.run("--frozen")
+        assert "to accept" not in failed.stdout
+        assert (failed.returncode, words in failed.stderr) == (1, True), (drift.__name__, failed.stdout, failed.stderr)
+        shutil.copy(SERVER, repository.folder / "server.py")
+        repository.offer(OFFERS)
+        repository.configure("weather")
+    assert {one.name: one.read_bytes() for one in (repository.team.lock, repository.team.sig)} == before
+
+    change(repository.team)
+    refused = repository.run("--frozen")
+    assert (refused.returncode, "the lock changed after it was signed" in refused.stderr) == (2, True)
+    assert repository.run("verify").returncode == 1
+
+
+def test_a_discovered_configuration_names_no_signers_before_it_is_trusted(
+    repository: Repository, run_program: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
+    (repository.folder / "pegboard.toml").write_text('[plugins.mcp]\nlock_signers = "theirs"\n')
+    (repository.folder / "theirs").write_text(f"* {repository.team.public('eve')}\n")
+    change(repository.team)
+    repository.team.sign("eve")
+    env = {**os.environ, "XDG_STATE_HOME": str(repository.folder.parent / "ci"), "NO_COLOR": "1"}
+    refused = run_program("--plugin", "mcp", "lock", "verify", cwd=repository.folder, env=env)
+    assert (refused.returncode, "lock_signers" in refused.stderr) == (2, True)
+    assert repository.run("verify").returncode == 0  # trusted, and the file that it names with it
+    (repository.folder / "theirs").write_text(f"* {repository.team.public('alice')}\n")
+    again = run_program("--plugin", "mcp", "lock", "verify", cwd=repository.folder, env=env)
+    assert (again.returncode, "theirs" in again.stderr) == (2, True)
