@@ -23,7 +23,7 @@ import attrs
 from pegboard.content import TextContent
 from pegboard.errors import ErrorCode, Retry, ToolError
 from pegboard.results import ToolResult, noted
-from pegboard.secrets.shapes import find_shapes, is_distinct
+from pegboard.secrets.shapes import find_shapes, is_distinct, long_words
 from pegboard.secrets.texts import with_texts, with_texts_of
 
 if TYPE_CHECKING:
@@ -123,8 +123,9 @@ class SecretMask:
         self._told.add((tool.name, what))
 
     def _masked(self, text: str, found: Found, own: frozenset[str] = frozenset()) -> str:
-        for form, value in self._values().items():
-            if form in text and value not in own:
+        words = long_words(text)
+        for form, value in self._values().items() if words else ():
+            if form in words and value not in own:
                 found.add(KNOWN)
                 text = text.replace(form, _instead(KNOWN))
         spans = sorted(find_shapes(text), key=lambda span: (span[0], -span[1]))

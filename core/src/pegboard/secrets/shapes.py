@@ -46,7 +46,7 @@ SHAPES = (
           r"(?:(?!-----BEGIN)[\s\S]){0,20000}?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\Z)"),
     Shape("age key", ("AGE-SECRET-KEY-1",), r"\bAGE-SECRET-KEY-1[0-9A-Z]{50,70}"),
     Shape("AWS key", ("AKIA", "ASIA", "ABIA", "ACCA"), r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b"),
-    Shape("AWS secret key", ("secret", "SECRET", "Secret"),
+    Shape("AWS secret key", ("aws_secret", "AWS_SECRET", "awsSecret", "AWS secret ", "aws secret ", "Secret access "),
           r"(?i)aws.{0,20}secret.{0,20}?[=:]\s*['\"]?(?P<key>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])"),
     Shape("Anthropic key", ("sk-ant-",), r"\bsk-ant-[\w-]{20,200}"),
     Shape("OpenAI key", ("sk-",), r"\bsk-(?:proj-|svcacct-|admin-|or-v1-|lf-)?[A-Za-z0-9_-]{20,200}"),
@@ -108,6 +108,8 @@ SHAPES = (
 .. versionadded:: 0.1
 """
 
+_MARKS = [(mark, shape, " " not in mark) for shape in SHAPES for mark in shape.marks]
+"""Each mark, whose it is, and whether it stands within a word."""
 _ASSIGNED = (
     r"(?m)^[ \t]*(?:export[ \t]+)?[A-Z][A-Z0-9_]{0,60}?(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?)"
     rf"[A-Z0-9_]{{0,20}}[ \t]*=[ \t]*(?P<quote>['\"]?)(?P<key>{_VALUE}{{8,4000}})(?P=quote)[ \t]*(?:#.*)?$"
@@ -123,15 +125,20 @@ def find_shapes(text: str) -> Iterator[tuple[int, int, str]]:
     """
     if len(text) < MIN_SECRET:
         return
-    for shape in SHAPES:
-        if any(mark in text for mark in shape.marks):
-            for match in _compiled(shape.pattern).finditer(text):
-                group = "key" if match.re.groupindex else 0
-                yield *match.span(group), shape.kind
+    words = long_words(text)
+    for shape in dict.fromkeys(shape for mark, shape, where in _MARKS if mark in (words if where else text)):
+        for match in _compiled(shape.pattern).finditer(text):
+            group = "key" if match.re.groupindex else 0
+            yield *match.span(group), shape.kind
     if "=" in text and any(mark in text for mark in _ASSIGNED_MARKS):
         for match in _compiled(_ASSIGNED).finditer(text):
             if is_distinct(match["key"]):
                 yield *match.span("key"), "secret of an .env file"
+
+
+def long_words(text: str) -> str:
+    """The words of a text that are long enough to be a key or to hold one; prose has few of them."""
+    return "\n".join(word for word in text.split() if len(word) >= MIN_SECRET)
 
 
 @functools.cache
