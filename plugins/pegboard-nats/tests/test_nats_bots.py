@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from pegboard import Tool
 
-EXAMPLE = Path(__file__).parents[3] / "examples" / "nats_bot.py"
+EXAMPLE = Path(__file__).parents[3] / "examples" / "reach" / "nats_bot.py"
 
 
 @tool

@@ -2,7 +2,7 @@
 
     nats-server &
     pegboard nats serve --model echo &
-    python examples/nats_bot.py 127.0.0.1:4222 ada 'calculator {"expression": "6 * 7"}'
+    python examples/reach/nats_bot.py 127.0.0.1:4222 ada 'calculator {"expression": "6 * 7"}'
 
 It asks as `ada`: the last word of the subject. Any library of NATS, in any language, does the same in a few lines.
 """
