@@ -208,7 +208,7 @@ NO_NUMBER: tuple[Any, ...] = ("5", True, [], {}, [5], 0, -1, 10**40, float("inf"
 NO_BOOLEAN: tuple[Any, ...] = ("true", "false", 0, 1, [], {}, [True], 0.0, "")
 NONSENSE: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(("command", "server", "url", "cwd", "env_file", "envFile", "encoding", "prefix"), NO_TEXT),
-    **dict.fromkeys(("transport", "start", "results", "config_env", "description"), NO_TEXT),
+    **dict.fromkeys(("transport", "protocol", "start", "results", "config_env", "description"), NO_TEXT),
     **dict.fromkeys(
         ("oauth_client_id", "oauth_client_secret", "oauth_issuer", "oauth_metadata_url", "oauth_scope"), NO_TEXT
     ),

@@ -247,9 +247,9 @@ def _tell(taken: ConfigImport, *, with_secrets: bool) -> None:
     if confined:
         from pegboard_confine.sandbox import why_not
 
-        _note("confined: " + ", ".join(confined) + "; what else one needs: pegboard confine suggest NAME")
         if problem := why_not():
             _note(f"this system cannot confine them, so they do not start: {problem}; or import --unconfined")
+        _note("confined: " + ", ".join(confined) + "; what else one needs: pegboard confine suggest NAME")
     if taken.unconfined:
         _note(f"not confined, for a container is started by another program: {', '.join(taken.unconfined)}")
     if with_secrets:
