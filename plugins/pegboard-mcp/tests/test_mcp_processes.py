@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 import pytest
 import trio
+import trio.testing
 
 from pegboard import ConfigError
 from pegboard_mcp.commands.serve import _require_processes
 from pegboard_mcp.server.http import require_caller
-from pegboard_mcp.server.processes import Processes, handed_over
+from pegboard_mcp.server.processes import Link, Processes, handed_over
 from pegboard_mcp.settings import McpSettings
 
 if TYPE_CHECKING:
@@ -311,6 +312,33 @@ async def test_one_that_dies_again_and_again_is_started_after_longer_and_longer_
     pauses = [one.split(" in ")[1] for one in told]
     assert pauses == ["0.01 s", "0.02 s", "0.04 s", "0.04 s", "0.04 s"]
     assert all("exit status 3" in one for one in told)
+
+
+async def test_one_that_served_is_replaced_though_it_died_before_anybody_heard(
+    bound: socket.socket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its end is seen before its word is read, however busy the machine is."""
+    monkeypatch.setattr("pegboard_mcp.server.processes.FIRST_S", 0.01)
+    told: list[str] = []
+    receive = Link.receive
+
+    async def late(link: Link) -> Any:
+        await trio.sleep(0)
+        for child in tuple(processes._alive):
+            await child.process.wait()
+        await trio.testing.wait_all_tasks_blocked()
+        return await receive(link)
+
+    def tell(text: str) -> None:
+        told.append(text)
+        if len(told) == 2:
+            signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr(Link, "receive", late)
+    processes = Processes([sys.executable, "-S", "-c", DIES], 1, bound, 1.0, tell)
+    with trio.fail_after(60):
+        await processes.run(lambda: None)
+    assert len(told) == 2
 
 
 async def test_one_that_does_not_come_to_serve_ends_the_program(bound: socket.socket) -> None:

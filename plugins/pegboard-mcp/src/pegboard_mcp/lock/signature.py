@@ -321,7 +321,7 @@ def sign_lock(path: Path, content: bytes, key: Path | None) -> Signature:
     Raises:
         SignatureError: there is no key, it cannot be used, or the signature cannot be written.
     """
-    from pegboard_mcp.lock.file import replace_file
+    from pegboard.config import replace_file
 
     key = _default_key() if key is None else key
     if not key.is_file():

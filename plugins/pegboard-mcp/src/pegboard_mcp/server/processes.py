@@ -146,6 +146,9 @@ class Child:
         self.pause_s = pause_s
         """How long its place was empty before it, since the one there died."""
         self.began = trio.current_time()
+        self.settled = trio.Event()
+        """Set once it has its place, or did not come to serve. It may be dead by then, and still have said that it
+        serves: until then its link is read."""
 
     def signal(self, number: signal.Signals) -> None:
         """Send a signal, if it is still there."""
@@ -218,6 +221,7 @@ class Processes:
             if child is None:
                 return self._is_ending
             self._places.append(child)
+            child.settled.set()
         return True
 
     async def _replace_when_asked(self, nursery: trio.Nursery) -> None:
@@ -266,6 +270,7 @@ class Processes:
             if await child.link.receive() is not None:  # it is ready
                 return child
         child.signal(signal.SIGTERM)
+        child.settled.set()
         return None
 
     async def _watch(self, child: Child, nursery: trio.Nursery) -> None:
@@ -273,9 +278,12 @@ class Processes:
         status = await child.process.wait()
         self._alive.discard(child)
         Path(self._folder, f"{child.name}.sock").unlink(missing_ok=True)
-        await child.link.aclose()
         if not self._alive:
             self._ended.set()
+        try:
+            await child.settled.wait()
+        finally:
+            await child.link.aclose()
         if child not in self._places or self._is_ending:
             return
         place = self._places.index(child)
@@ -289,6 +297,7 @@ class Processes:
             other = await self._start(nursery, pause_s)
             if other is not None:
                 self._places[place] = other
+                other.settled.set()
                 return
 
     async def _replace_all(self, nursery: trio.Nursery) -> None:
@@ -299,6 +308,7 @@ class Processes:
                     self._tell("a new process did not come to serve; those that serve go on")
                 return
             old, self._places[place] = self._places[place], new
+            new.settled.set()
             await old.link.send({"replaced": True})
         self._tell("all processes are replaced; those from before end when their calls are done")
 
