@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
 import tomllib
@@ -23,6 +24,8 @@ EXTRAS = {"pegboard": "[process,testing]", "pegboard-memory": "[semantic]"}
 """What is optional in a package; tests run with it, and each package's own tests without."""
 FLOORS = {"pegboard": 95}
 """The least branch coverage of a package, in per cent; 90 where it says nothing."""
+OF_A_SANDBOX = {"pegboard-confine", "pegboard-system"}
+"""Packages whose tests need bubblewrap: where that does not work, their coverage is told and not judged."""
 TESTS = (
     "asteval",
     "coverage[toml]",
@@ -89,6 +92,12 @@ def with_ours(package: str) -> list[str]:
     return sorted({package}.union(*(with_ours(one) for one in named - {"pegboard"})))
 
 
+def can_confine() -> bool:
+    """Whether bubblewrap works here: a container, or a kernel without user namespaces for everybody, forbids it."""
+    words = ("bwrap", "--ro-bind", "/", "/", "--unshare-all", "--", "true")
+    return shutil.which("bwrap") is not None and subprocess.run(words, capture_output=True, check=False).returncode == 0
+
+
 def is_library(package: str) -> bool:
     """Whether others are made with it and no host loads it: it has no entry point."""
     return "entry-points" not in tomllib.loads((PACKAGES[package] / "pyproject.toml").read_text())["project"]
@@ -126,15 +135,20 @@ def tests(session: nox.Session) -> None:
     report = Path(session.create_tmp()) / "coverage.json"
     session.run("coverage", "json", "-q", "-o", str(report))
     files = json.loads(report.read_text())["files"]
+    low = []
     for name in PACKAGES:
         module, floor = name.replace("-", "_"), FLOORS.get(name, 90)
         found = [one["summary"] for path, one in files.items() if f"/src/{module}/" in path]
         had = sum(one["covered_lines"] + one["covered_branches"] for one in found)
         share = 100 * had / sum(one["num_statements"] + one["num_branches"] for one in found)
         session.log(f"{name}: {share:.1f} % of lines and branches, at least {floor}")
-        if share < floor:
+        if share < floor and name in OF_A_SANDBOX and not can_confine():
+            session.log(f"{name} is not judged: bubblewrap does not work here, so most of its tests skip")
+        elif share < floor:
             session.run("coverage", "report", f"--include=*/src/{module}/*")
-            session.error(f"{name} is below its floor")
+            low.append(name)
+    if low:
+        session.error(f"below their floors: {', '.join(low)}")
 
 
 @nox.session
