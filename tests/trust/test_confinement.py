@@ -29,7 +29,10 @@ from pegboard_mcp.client.transports._box import CERTIFICATES
 
 KIT = Path(__file__).parent / "kit" / "confined.py"
 SECRET = "a secret key of the person"
-pytestmark = pytest.mark.skipif(bool(why_not()), reason=f"nothing can be confined here: {why_not()}")
+pytestmark = [
+    pytest.mark.measured,
+    pytest.mark.skipif(bool(why_not()), reason=f"nothing can be confined here: {why_not()}"),
+]
 
 
 class Answers(http.server.BaseHTTPRequestHandler):

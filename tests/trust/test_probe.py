@@ -26,6 +26,7 @@ from pegboard_mcp.probe.definitions import (
     look_at_offer,
 )
 
+pytestmark = pytest.mark.measured
 ROOT = Path(__file__).parent.parent.parent
 LETTERS = "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zZ" * 8
 

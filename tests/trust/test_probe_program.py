@@ -15,6 +15,7 @@ confine = pytest.importorskip("pegboard_confine.sandbox", reason="pegboard_confi
 pytest.importorskip("pegboard_mcp", reason="pegboard_mcp is not installed")
 
 KIT = Path(__file__).parent / "kit" / "probed.py"
+pytestmark = pytest.mark.measured
 confined = pytest.mark.skipif(bool(confine.why_not()), reason=f"nothing can be confined here: {confine.why_not()}")
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pegboard import CallContext
     from pegboard.host import Host
 
+pytestmark = pytest.mark.measured
 HEX, LETTERS = "0123456789abcdef" * 8, "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zZ" * 8
 BEGIN, END = "-----BEGIN {}-----", "-----END {}-----"
 KEYS = {

@@ -29,6 +29,7 @@ from pegboard_mcp.settings import McpSettings
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+pytestmark = pytest.mark.measured
 SERVER = Path(__file__).parent / "kit" / "changing.py"
 KEYS = ("alice", "eve", "secret")
 
