@@ -127,13 +127,20 @@ class HostSession(Session):
     ) -> ToolResult:
         host = self._host
         runtime = host.runtime
-        if timeout_s is not None or runtime.observers:
+        observers, unobserved = runtime.observers, None
+        if timeout_s is not None or (observers and runtime.asked_first is None):
             return await self._call_with_care(name, arguments, id, timeout_s, None)
         plan = self._visible.plans.get(name) if type(name) is str else None
         if plan is None or perf_counter() - host.last_checkpoint > CHECKPOINT_S:
             return await self._call_with_care(name, arguments, id, timeout_s, None)
+        if observers and (unobserved := runtime.unobserved()) is None:
+            return await self._call_with_care(name, arguments, id, timeout_s, None)
         arguments = EMPTY if arguments is None else arguments
-        return await plan.answer(self, arguments, id or next(runtime.ids), None, None)
+        try:
+            return await plan.answer(self, arguments, id or next(runtime.ids), None, None)
+        finally:
+            if unobserved is not None:
+                runtime.end(unobserved, observers[0][0])
 
     async def call_nested(self, name: str, arguments: Any, parent: CallContext) -> ToolResult:
         return await self._call_with_care(name, arguments, None, None, parent)
@@ -241,7 +248,8 @@ class HostSession(Session):
         finally:
             ended = perf_counter()
             if not is_heard:
-                runtime.end(tokens, observers)
+                for token, (plugin, _) in zip(tokens, observers, strict=True):
+                    runtime.end(token, plugin)
             elif trace is not None and runtime.observers:  # there are none any more once the host has ended
                 trace.ended_at, duration_ms, outcome = ended, (ended - started) * 1000, _new(Heard)
                 outcome.told = (

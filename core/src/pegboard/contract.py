@@ -312,6 +312,10 @@ starting. What `begin` gives comes back as `Outcome.token`, unless it is an `Uno
 sets is seen by the handler, async or in a thread, and by every call that is made there; the observer resets it when it
 hears the outcome.
 
+With `begin` it may have `unobserved()`, which is asked before anything is made of a call, where no other observer is
+there: it gives an `Unobserved` of a call that it does not want to hear, else None, and then `begin` is asked. Not every
+call asks it, so `begin` decides alike. The precedent is `Enabled` of OpenTelemetry's tracers.
+
 And it may have `span(name, kind, attributes)`, which hears of the other work of a host (`Host.span`): it gives a
 callable that ends it, called once in the same task with the attributes that are known by then, `error.type` where it
 failed. And `measure(name, value, attributes)`, which hears of figures that belong to no call and no span

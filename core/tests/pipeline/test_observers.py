@@ -11,7 +11,7 @@ import attrs
 import pytest
 import trio
 
-from pegboard import CallContext, ErrorCode, Guard, Outcome, Stage, Timings, ToolError, Unobserved, tool
+from pegboard import CallContext, ErrorCode, Guard, Outcome, Stage, Timings, ToolCall, ToolError, Unobserved, tool
 
 current: contextvars.ContextVar[str] = contextvars.ContextVar("current", default="nothing")
 
@@ -216,6 +216,25 @@ class Sampler(Listener):
         return Passed()
 
 
+class EarlySampler(Sampler):
+    """Wants no outcome, and says so before it is told of a call."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked = 0
+
+    def unobserved(self) -> Any:
+        self.asked += 1
+        return super().begin(ToolCall("early", "early"), None, None, None)
+
+    def begin(self, call: Any, *about: Any) -> Any:
+        assert call.name != "in_place", "it has said already that it does not want the call"
+        return super().begin(call, *about)
+
+
+samplers = pytest.mark.parametrize("make_sampler", [Sampler, EarlySampler])
+
+
 @pytest.fixture
 def no_outcomes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever makes an outcome, or measures for one, fails."""
@@ -227,15 +246,18 @@ def no_outcomes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pegboard._session.Trace", never)
 
 
+@samplers
 @pytest.mark.parametrize("one", [in_place, in_the_loop, in_a_thread], ids=lambda one: one.name)
 async def test_of_a_call_that_nobody_wants_nothing_is_made_and_its_beginning_is_taken_back(
-    hosted: Any, make_plugin: Any, one: Any, no_outcomes: None
+    hosted: Any, make_plugin: Any, one: Any, no_outcomes: None, make_sampler: type[Sampler]
 ) -> None:
-    sampler = Sampler()
+    sampler = make_sampler()
     async with hosted(one, plugins=[make_plugin("samples", provide_observers=[sampler])]) as host:
-        assert (await host.session().call(one.name, id="other")).data == {"result": "other"}
+        result = await host.session().call(one.name, id="other")
+        assert result.data == {"result": sampler.ended[0]}
         assert current.get() == "nothing"
-    assert (sampler.ended, sampler.outcomes) == (["other"], [])
+        assert not host.runtime.failed_observers
+    assert (len(sampler.ended), sampler.outcomes) == (1, [])
 
 
 async def test_one_that_does_not_want_a_call_takes_it_from_nobody_else(
@@ -250,8 +272,11 @@ async def test_one_that_does_not_want_a_call_takes_it_from_nobody_else(
     assert [one.call.id for one in listener.outcomes] == ["other", "wanted"]
 
 
+@samplers
 @pytest.mark.parametrize("how", ["absent", "invalid", "deadline", "cancelled", "nested"])
-async def test_a_call_that_nobody_wants_ends_once_however_it_ends(hosted: Any, make_plugin: Any, how: str) -> None:
+async def test_a_call_that_nobody_wants_ends_once_however_it_ends(
+    hosted: Any, make_plugin: Any, how: str, make_sampler: type[Sampler]
+) -> None:
     @tool
     async def slow(number: int) -> None:
         await trio.sleep_forever()
@@ -260,7 +285,7 @@ async def test_a_call_that_nobody_wants_ends_once_however_it_ends(hosted: Any, m
     async def outer(context: CallContext) -> str:
         return (await context.call("in_the_loop")).text
 
-    sampler = Sampler()
+    sampler = make_sampler()
     plugins = [make_plugin("samples", provide_observers=[sampler])]
     async with hosted(slow, outer, in_the_loop, plugins=plugins) as host:
         with trio.move_on_after(0 if how == "cancelled" else float("inf")):
@@ -271,6 +296,33 @@ async def test_a_call_that_nobody_wants_ends_once_however_it_ends(hosted: Any, m
         assert not host.runtime.failed_observers
     assert len(sampler.ended) == len(sampler.begun) == (2 if how == "nested" else 1)
     assert sampler.outcomes == []
+
+
+async def test_of_several_observers_each_hears_the_beginning(
+    observed: Any, make_plugin: Any, listener: Listener
+) -> None:
+    sampler = EarlySampler()
+    async with observed(in_the_loop, plugins=[make_plugin("samples", provide_observers=[sampler])]) as host:
+        assert (await host.session().call("in_the_loop", id="other")).ok
+    assert (sampler.asked, sampler.ended, len(listener.outcomes)) == (0, ["other"], 1)
+
+
+@pytest.mark.parametrize("gives", [SystemExit(1), True, "an id"], ids=repr)
+async def test_who_cannot_say_whether_it_wants_a_call_hears_it(
+    hosted: Any, make_plugin: Any, caplog: Any, gives: Any
+) -> None:
+    class Early(Listener):
+        def unobserved(self) -> Any:
+            if isinstance(gives, BaseException):
+                raise gives
+            return gives
+
+    early = Early()
+    async with hosted(in_place, plugins=[make_plugin("early", provide_observers=[early])]) as host:
+        assert (await host.session().call("in_place")).ok
+        assert host.runtime.failed_observers == {"early": 1}
+    assert len(early.outcomes) == 1
+    assert "an observer of plugin early failed" in caplog.text
 
 
 async def test_an_end_that_raises_loses_its_observer_alone(hosted: Any, make_plugin: Any, caplog: Any) -> None:

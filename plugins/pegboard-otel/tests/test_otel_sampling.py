@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -230,6 +231,35 @@ async def test_a_call_that_is_not_sampled_makes_no_span_no_context_no_text_and_n
     monkeypatch.setattr("pegboard._session.Heard", never)
     assert (await session.call("nothing")).ok
     assert not session.host.runtime.failed_observers
+
+
+async def test_a_call_that_is_not_sampled_makes_few_calls_of_its_own(sampled_by: Any) -> None:
+    """Figures of time are in docs/reference/benchmarks.md; a busy machine does not change how much is called."""
+    session, _ = await sampled_by(sdk.ALWAYS_OFF)
+    plain = await sampled_by(sdk.ALWAYS_OFF)
+    plain[0].host.runtime.watch(())
+
+    async def called(by: Any) -> int:
+        made = 0
+
+        def count(_: Any, event: str, __: Any) -> None:
+            nonlocal made
+            made += event == "call"
+
+        await by.call("nothing")
+        before = sys.getprofile()
+        sys.setprofile(count)
+        try:
+            await by.call("nothing")
+        finally:
+            sys.setprofile(before)
+        return made
+
+    nobody, root = await called(plain[0]), await called(session)
+    with session.host.span("POST /tools/{name}", "server", {}):
+        below = await called(session)
+    assert below - nobody <= 7
+    assert root - nobody <= 13
 
 
 async def test_a_call_that_is_not_sampled_is_counted_where_calls_are(host_with: Any) -> None:

@@ -114,6 +114,8 @@ class Runtime(Shown):
     _secrets: SecretMask | None = attrs.field(default=None, init=False, repr=False)
     hears_all: bool = attrs.field(default=False, init=False)
     """Whether one of them hears every outcome, since it has no `begin` that could say otherwise."""
+    asked_first: Callable[[], Any] | None = attrs.field(default=None, init=False)
+    """`unobserved` of the only observer; None: there is none that has it, or others too."""
     spans: tuple[tuple[str, Callable[..., Any]], ...] = attrs.field(default=(), init=False)
     """Those of them that hear of other work: the plugin of each, and its `span`."""
     measures: tuple[tuple[str, Callable[..., Any]], ...] = attrs.field(default=(), init=False)
@@ -160,6 +162,7 @@ class Runtime(Shown):
         begins = ((place, getattr(observer, "begin", None)) for place, (_, observer) in enumerate(self.observers))
         self.begins = tuple((place, begin) for place, begin in begins if begin is not None)
         self.hears_all = len(self.begins) < len(self.observers)
+        self.asked_first = getattr(self.observers[0][1], "unobserved", None) if len(self.observers) == 1 else None
         self.spans, self.measures = self._having("span"), self._having("measure")
 
     def _having(self, method: str) -> tuple[tuple[str, Callable[..., Any]], ...]:
@@ -223,13 +226,23 @@ class Runtime(Shown):
                 is_wanted = True
         return tokens, is_wanted
 
-    def end(self, tokens: Sequence[Any], observers: Observers) -> None:
-        """End a call whose outcome nobody wants."""
-        for token, (plugin, _) in zip(tokens, observers, strict=True):
-            try:
-                token.end()
-            except BaseException as problem:  # noqa: BLE001 - logged; what is not the observer's is passed on
-                self._note_failed(plugin, problem)
+    def unobserved(self) -> Unobserved | None:
+        """What `asked_first` gives of a call that it does not want to hear; None: `begin` is to tell."""
+        try:
+            given = None if self.asked_first is None else self.asked_first()
+            if given is None or isinstance(given, Unobserved):
+                return given
+            raise TypeError(f"unobserved() gave {type(given).__name__}, expected an Unobserved or None")
+        except BaseException as problem:  # noqa: BLE001 - logged; what is not the observer's is passed on
+            self._note_failed(self.observers[0][0], problem)
+            return None
+
+    def end(self, token: Unobserved, plugin: str) -> None:
+        """End a call whose outcome an observer of that plugin does not want."""
+        try:
+            token.end()
+        except BaseException as problem:  # noqa: BLE001 - logged; what is not the observer's is passed on
+            self._note_failed(plugin, problem)
 
     def observe(self, outcome: Outcome, tokens: Sequence[Any] = (), observers: Observers | None = None) -> None:
         """Tell observers; one that raises is logged and counted, and the call does not notice.

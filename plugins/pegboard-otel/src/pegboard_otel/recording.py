@@ -23,12 +23,12 @@ from typing import TYPE_CHECKING, Any
 
 from opentelemetry.baggage.propagation import W3CBaggagePropagator
 from opentelemetry.context import Context, attach, detach, get_current
-from opentelemetry.trace import INVALID_SPAN, Link, SpanKind, Status, StatusCode, get_current_span, set_span_in_context
+from opentelemetry.trace import Link, SpanKind, Status, StatusCode, get_current_span
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from pegboard import Stage, Unobserved
 from pegboard.trace import carrier
-from pegboard_otel.sampling import Dropped, decision_of
+from pegboard_otel.sampling import SPAN, Dropped, decision_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -77,8 +77,6 @@ _COUNTED = (
 )  # fmt: skip
 """Attributes by which is counted: few values each."""
 
-(_SPAN,) = set_span_in_context(INVALID_SPAN, Context())
-"""The key of a span in a context."""
 _TRACE, _BAGGAGE = TraceContextTextMapPropagator(), W3CBaggagePropagator()
 
 
@@ -88,19 +86,18 @@ class _Open(Mapping[str, str]):
 
     __slots__ = ("_above", "_before", "_context", "_written", "is_call", "span")
 
-    def __init__(self, span: Span, context: Context | None, *, is_call: bool) -> None:
+    def __init__(self, span: Span, context: Context, above: Mapping[str, str] | None, *, is_call: bool) -> None:
         self.span, self.is_call = span, is_call
         self._written: dict[str, str] | None = None
-        self._above = carrier.get()
-        self._context = attach(Context({**(get_current() if context is None else context), _SPAN: span}))
+        self._above = above
+        self._context = attach(Context({**context, SPAN: span}))
         # A span without ids: nobody makes spans, and what came in goes on as it is.
         is_some = type(span) is Dropped or span.get_span_context().is_valid
-        self._before = carrier.set(self) if is_some else None
+        self._before = carrier.set(self if is_some else above)
 
     def leave(self) -> None:
         """It is current no more."""
-        if self._before is not None:
-            carrier.reset(self._before)
+        carrier.reset(self._before)
         detach(self._context)
 
     def _baggage(self) -> str | None:
@@ -169,30 +166,34 @@ class Recorder:
 
     def begin(self, call: ToolCall, session: Session, tool: Tool | None, parent_id: str | None) -> _Open | Unobserved:
         """Open the span of a call, before the call is admitted."""
-        if not self._histograms and self._is_below_dropped():
-            return _AS_ABOVE
-        context, links = _parent()
-        span = self._dropped(context)
+        if (token := self.unobserved()) is not None:
+            return token
+        came = carrier.get()
+        context, links = _parent(came, get_current())
+        span = self._dropped(context) if self._histograms else None
         if span is not None:
-            return (_Open if self._histograms else _NotSampled)(span, context, is_call=True)
+            return _Open(span, context, came, is_call=True)
         name, attributes = self._told_of(call, tool)
         told = {**attributes, "gen_ai.tool.call.id": str(call.id)}
         span = self._tracer.start_span(name, context, SpanKind.INTERNAL, told, links)
-        return _Open(span, context, is_call=True)
+        return _Open(span, context, came, is_call=True)
 
-    def _dropped(self, context: Context | None) -> Span | None:
+    def unobserved(self) -> Unobserved | None:
+        """What stands for a call that is not sampled, where nothing is counted either."""
+        decision, came, context = self._decision, carrier.get(), get_current()
+        if decision is None or self._histograms:
+            return None
+        here = context.get(SPAN)
+        if here is not None and decision.has_dropped(here) and getattr(came, "span", None) is here:
+            return _AS_ABOVE
+        if came is not None:
+            context, _ = _parent(came, context)
+        span = decision.dropped(context)
+        return None if span is None else _NotSampled(span, context, came, is_call=True)
+
+    def _dropped(self, context: Context) -> Span | None:
         """The span of what is not sampled; None: it is, or the sampler is to be asked."""
         return None if self._decision is None else self._decision.dropped(context)
-
-    def _is_below_dropped(self) -> bool:
-        """Whether what is current is a span that our own sampler has dropped, so that it drops all below it.
-
-        What is handed on has its trace id and says so, whichever of them it names as the parent.
-        """
-        came = carrier.get()
-        if self._decision is None or not isinstance(came, _Open) or not self._decision.has_dropped(came.span):
-            return False
-        return get_current_span() is came.span
 
     def _told_of(self, call: ToolCall, tool: Tool | None) -> tuple[str, dict[str, Any]]:
         """The name of the span, and the attributes that are alike for all calls of a tool."""
@@ -251,12 +252,12 @@ class Recorder:
         current = carrier.get()
         if kind == "client" and isinstance(current, _Open) and current.is_call and _is_tools_call(attributes):
             return self._added_to(current.span, kind, attributes)
-        context, links = _parent()
+        context, links = _parent(current, get_current())
         started = perf_counter()
         span = self._dropped(context)
         if span is None:
             span = self._tracer.start_span(name, context, _KINDS[kind], dict(attributes), links)
-        opened = _Open(span, context, is_call=False)
+        opened = _Open(span, context, current, is_call=False)
 
         def end(found: Mapping[str, Any]) -> None:
             opened.leave()
@@ -310,20 +311,19 @@ class Recorder:
 _OURS = (_Open, _NotSampled)
 
 
-def _parent() -> tuple[Context | None, list[Link] | None]:
+def _parent(came: Mapping[str, str] | None, current: Context) -> tuple[Context, list[Link] | None]:
     """What a new span lies below, and what it is linked to: the trace that a request brought, else what is current.
 
     A span of another trace that is current, as that of an HTTP framework around an MCP request, becomes a link (the MCP
     conventions).
     """
-    came = carrier.get()
     if came is None or type(came) in _OURS:  # what came from outside is no span of ours
-        return None, None
-    context = _BAGGAGE.extract(came, _TRACE.extract(came, get_current()))
-    here = get_current_span().get_span_context()
+        return current, None
+    context = _BAGGAGE.extract(came, _TRACE.extract(came, current))
+    here = get_current_span(current).get_span_context()
     there = get_current_span(context).get_span_context()
     if here.is_valid and (here.trace_id == there.trace_id):
-        return None, None
+        return current, None
     return context, [Link(here)] if here.is_valid else None
 
 

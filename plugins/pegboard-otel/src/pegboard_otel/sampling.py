@@ -7,9 +7,11 @@ attributes or a span. Any other sampler is asked by `Tracer.start_span`, with al
 from __future__ import annotations
 
 import os
+import random
 import threading
 from typing import TYPE_CHECKING
 
+from opentelemetry.context import Context
 from opentelemetry.sdk.trace import Tracer
 from opentelemetry.sdk.trace.id_generator import IdGenerator, RandomIdGenerator
 from opentelemetry.sdk.trace.sampling import (
@@ -20,12 +22,20 @@ from opentelemetry.sdk.trace.sampling import (
     Sampler,
     TraceIdRatioBased,
 )
-from opentelemetry.trace import NonRecordingSpan, Span, SpanContext, TraceFlags, get_current_span
+from opentelemetry.trace import (
+    INVALID_SPAN,
+    NonRecordingSpan,
+    SpanContext,
+    TraceFlags,
+    get_current_span,
+    set_span_in_context,
+)
 
 if TYPE_CHECKING:
     from opentelemetry import trace as trace_api
-    from opentelemetry.context import Context
 
+(SPAN,) = set_span_in_context(INVALID_SPAN, Context())
+"""The key of a span in a context."""
 LOW_BITS = TraceIdRatioBased.TRACE_ID_LIMIT
 """Of a trace id: a ratio is a bound on them."""
 _FLAGS = TraceFlags(TraceFlags.DEFAULT), TraceFlags(TraceFlags.RANDOM_TRACE_ID)
@@ -59,7 +69,7 @@ class Dropped(NonRecordingSpan):
     """
 
     def __init__(self, ids: IdGenerator, parent: SpanContext | None = None, trace_id: int = 0) -> None:
-        self.ids, self._told = ids, (parent, trace_id)
+        self.ids, self._parent, self._trace_id = ids, parent, trace_id
 
     def get_span_context(self) -> SpanContext:
         """The same each time, in every thread."""
@@ -67,7 +77,7 @@ class Dropped(NonRecordingSpan):
         return self.__dict__.setdefault("_made", self._make()) if made is None else made
 
     def _make(self) -> SpanContext:
-        ids, (parent, trace_id) = self.ids, self._told
+        ids, parent, trace_id = self.ids, self._parent, self._trace_id
         if parent is None:
             flags, state = _FLAGS[ids.is_trace_id_random()], None
             trace_id = trace_id or ids.generate_trace_id()
@@ -88,18 +98,18 @@ class Decision:
     def __init__(self, bound: int, ids: IdGenerator, *, parent_decides: bool) -> None:
         self._bound, self._ids, self._parent_decides = bound, ids, parent_decides
 
-    def has_dropped(self, span: Span) -> bool:
+    def has_dropped(self, span: object) -> bool:
         """Whether a span is one of those that `dropped` made."""
         return type(span) is Dropped and span.ids is self._ids
 
-    def dropped(self, context: Context | None) -> Dropped | None:
+    def dropped(self, context: Context) -> Dropped | None:
         """The span of what is not sampled; None: `Tracer.start_span` is to make the span, at once and in this thread.
 
         Args:
-            context: what the span would lie below; None: the current one.
+            context: what the span would lie below.
         """
-        parent = get_current_span(context).get_span_context()
-        if parent.is_valid:
+        parent = get_current_span(context).get_span_context() if SPAN in context else None
+        if parent is not None and parent.is_valid:
             if parent.trace_flags.sampled if self._parent_decides else parent.trace_id & LOW_BITS < self._bound:
                 return None
             return Dropped(self._ids, parent)
@@ -107,7 +117,7 @@ class Decision:
             return Dropped(self._ids)
         if self._bound > LOW_BITS or not isinstance(self._ids, Ids):
             return None  # all are sampled; or the span would not get the id that was decided on
-        trace_id = self._ids.generate_trace_id()
+        trace_id = self._ids.decided or random.getrandbits(128)
         if trace_id & LOW_BITS < self._bound:
             self._ids.decided = trace_id
             return None
