@@ -326,6 +326,36 @@ async def test_a_task_is_found_from_every_instance(cluster: Any) -> None:
             assert give_up or task["result"]["content"][0]["text"] == "accept, i0"
 
 
+async def test_who_listens_hears_of_a_task_of_another_instance(cluster: Any) -> None:
+    able = {f"{PREFIX}clientCapabilities": {"elicitation": {}, "extensions": {f"{PREFIX}tasks": {}}}}
+    async with cluster(3) as served:
+
+        def message(method: str, **params: Any) -> Any:
+            return {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": META | able}}
+
+        def headers(method: str, **more: str) -> Any:
+            return {"mcp-protocol-version": "2026-07-28", "mcp-method": method, **more}
+
+        made = [
+            answer_of(await served.post(message("tools/call", name="last", arguments={}), at=at))["result"]["taskId"]
+            for at in (0, 2)
+        ]
+        given = {"accept": "text/event-stream, application/json", **headers("subscriptions/listen")}
+        served.balancer.next = 1
+        listen = message("subscriptions/listen", notifications={"taskIds": ["x", *made], "toolsListChanged": True})
+        async with served.raw.stream("POST", served.url, json=listen, headers=given) as stream:
+            told = _events(stream)
+            honoured = (await anext(told))["params"]["notifications"]
+            assert honoured == {"toolsListChanged": True, "taskIds": made[:1]}, "each instance tells of its own"
+            while (state := (await anext(told))["params"])["status"] != "input_required":
+                pass
+            update = message("tasks/update", taskId=made[0], inputResponses=dict.fromkeys(state["inputRequests"], YES))
+            await served.post(update, at=2, **headers("tasks/update", **{"mcp-name": made[0]}))
+            while (state := (await anext(told))["params"])["status"] != "completed":
+                pass
+            assert state["result"]["content"][0]["text"] == "accept, i0"
+
+
 async def test_a_result_that_is_too_long_is_read_on_from_every_instance(cluster: Any) -> None:
     async with cluster(3) as served:
         shown = (await served.call("long", at=0))["result"]["content"]

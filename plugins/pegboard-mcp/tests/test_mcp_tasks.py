@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -104,11 +105,27 @@ class Asker:
         answer = (await self.raw.post(self.url, json=message, headers=headers)).json()
         return answer.get("result") or answer["error"]
 
+    @contextlib.asynccontextmanager
+    async def listen(self, *ids: str, able: Any = ABLE, user: str = "", **asked: Any) -> Any:
+        """What comes on a stream about these tasks, message by message."""
+        self.id += 1
+        meta = {f"{PREFIX}protocolVersion": "2026-07-28", f"{PREFIX}clientCapabilities": able}
+        params = {"_meta": meta, "notifications": {"taskIds": list(ids), **asked}}
+        message = {"jsonrpc": "2.0", "id": self.id, "method": "subscriptions/listen", "params": params}
+        headers = {"accept": "application/json, text/event-stream", "mcp-protocol-version": "2026-07-28"}
+        headers |= {"mcp-method": "subscriptions/listen"} | ({"authorization": f"Bearer {user}"} if user else {})
+        async with self.raw.stream("POST", self.url, json=message, headers=headers) as stream:
+            yield (json.loads(line.removeprefix("data: ")) async for line in stream.aiter_lines() if "{" in line)
+
     async def call(self, name: str, arguments: Any = None, **more: Any) -> Any:
         return await self.ask("tools/call", {"name": name, "arguments": arguments or {}}, **more)
 
     async def get(self, id_: str, **more: Any) -> Any:
         return await self.ask("tasks/get", {"taskId": id_}, **more)
+
+    async def until_of(self, user: str, id_: str) -> Any:
+        while (await self.get(id_, user=user))["status"] == "working":
+            await trio.sleep(0.01)
 
     async def until(self, id_: str, *states: str) -> Any:
         """The task, once it is in one of these states."""
@@ -320,6 +337,80 @@ async def test_a_task_that_runs_is_waited_for_when_serving_ends(
         assert (await client.get(id_))["result"]["content"][0]["text"] == "waited for None"
 
 
+# -- streams that tell of tasks
+
+
+async def test_who_listens_is_told_of_every_state_of_a_task_as_tasks_get_would_say_it(served: Any) -> None:
+    async with served() as (client, _):
+        id_ = (await client.call("job", {"how": "asks"}))["taskId"]
+        async with client.listen(id_) as told:
+            acknowledged = await anext(told)
+            assert acknowledged["method"] == "notifications/subscriptions/acknowledged"
+            assert acknowledged["params"]["notifications"] == {"taskIds": [id_]}
+            answered: set[str] = set()
+            states = []
+            async for message in told:
+                state = message["params"]
+                assert (message["method"], state["taskId"]) == ("notifications/tasks", id_)
+                assert state["_meta"] == acknowledged["params"]["_meta"] == {f"{PREFIX}subscriptionId": 2}
+                states.append(state["status"])
+                for key in set(state.get("inputRequests", ())) - answered:
+                    answered.add(key)
+                    await client.ask("tasks/update", {"taskId": id_, "inputResponses": {key: YES}})
+                if state["status"] == "completed":
+                    break
+        assert len(answered) == 2
+        assert states[-1] == "completed"
+        found = await client.get(id_)
+        assert {**state, "_meta": 0, "resultType": "complete"} == {**found, "_meta": 0}
+
+
+async def test_who_listens_too_late_is_told_what_the_task_came_to(served: Any) -> None:
+    async with served() as (client, _):
+        id_ = (await client.call("job"))["taskId"]
+        await client.until(id_, "completed")
+        async with client.listen(id_, id_, toolsListChanged=True) as told:
+            assert (await anext(told))["params"]["notifications"] == {"taskIds": [id_], "toolsListChanged": True}
+            assert (await anext(told))["params"]["result"]["content"][0]["text"] == "a task: True"
+
+
+async def test_nobody_is_told_of_the_tasks_of_others_or_without_the_extension(served: Any) -> None:
+    async with served(task_after_s=0.01, tokens=TOKENS) as (client, tools):
+        id_ = (await client.call("wait", user="token-of-ada"))["taskId"]
+        wrong = (id_, id_[:-1], "", "x" * 5_000)
+        async with client.listen(*wrong, user="token-of-bob", toolsListChanged=True) as told:
+            assert (await anext(told))["params"]["notifications"] == {"toolsListChanged": True}
+            tools.go.set()
+            await client.until_of("token-of-ada", id_)
+        async with client.listen(id_, user="token-of-ada", able={}) as told:
+            refused = (await anext(told))["error"]
+            assert (refused["code"], refused["data"]["requiredCapabilities"]) == (
+                -32021,
+                {"extensions": {f"{PREFIX}tasks": {}}},
+            )
+
+
+@pytest.mark.parametrize("asked", [None, 3, "x", {}, [3, None, {}]])
+async def test_ids_that_are_none_are_no_tasks(served: Any, asked: Any) -> None:
+    async with served() as (client, _), client.listen(taskIds=asked, promptsListChanged=True) as told:
+        assert (await anext(told))["params"]["notifications"] == {"promptsListChanged": True}
+
+
+async def test_what_cannot_be_kept_is_answered_by_the_process_that_has_it(
+    served: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(store: Any, record: Any) -> bool:
+        if record.status == "working":
+            return True
+        raise OSError("no space")
+
+    monkeypatch.setattr(MemoryTasks, "put", fail)
+    async with served() as (client, _):
+        id_ = (await client.call("job"))["taskId"]
+        for _ in range(3):
+            assert (await client.until(id_, "completed", "failed"))["result"]["content"][0]["text"] == "a task: True"
+
+
 # -- the stores
 
 
@@ -444,6 +535,29 @@ async def test_a_call_whose_time_is_over_gives_its_task_up(served: Any) -> None:
         assert tools.ended == ["cancelled"]
 
 
+@pytest.mark.parametrize("transport", ["http", "websocket"])
+async def test_a_server_that_tells_of_its_tasks_is_not_asked(
+    served: Any, transport: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pegboard_mcp.server.tasks.POLL_MS", 30_000)
+    asked: list[str] = []
+
+    async def note(task: Any, method: str, params: Any) -> Any:
+        asked.append(method)
+        return await task._connection.send(method, params)
+
+    async def confirm(question: Any) -> Any:
+        return {}
+
+    monkeypatch.setattr("pegboard_mcp.client.tasks._Task._ask", note)
+    async with (
+        served(transport=transport) as (client, _),
+        board_of(client, confirm, transport=transport) as (session, _),
+    ):
+        assert (await session.call("job", {"how": "asks"})).text == "accept accept"
+    assert asked == ["tasks/update"] * 2
+
+
 class Scripted:
     """A connection whose server says of its task what a test wrote."""
 
@@ -464,6 +578,10 @@ class Scripted:
 
     def start_soon(self, work: Any) -> None:
         self.later.append(work)
+
+    def hear_of_task(self, id_: str, on_news: Any) -> Any:
+        self.on_news = on_news
+        return lambda: None
 
 
 MADE = {"taskId": "t", "status": "working"}
@@ -526,3 +644,54 @@ async def test_who_waits_no_more_gives_the_task_up(autojump_clock: Any) -> None:
     (give_up,) = connection.later
     await give_up()
     assert connection.sent[-1] == "tasks/cancel"
+
+
+ACK = "notifications/subscriptions/acknowledged"
+DONE = {"taskId": "t", "status": "completed", "result": {"a": 1}}
+
+
+async def test_a_server_that_tells_of_its_task_is_seldom_asked(autojump_clock: Any) -> None:
+    connection: Any = Scripted()
+    found: list[Any] = []
+
+    async def call() -> None:
+        found.append(await follow(connection, MADE, None))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(call)
+        await trio.testing.wait_all_tasks_blocked()
+        connection.on_news(ACK, {"notifications": {"taskIds": ["t"]}})
+        await trio.sleep(20)
+        assert connection.sent == ["tasks/get"], "once, before it was heard that it tells"
+        connection.on_news("notifications/tasks", {**DONE, "taskId": "another"})
+        await trio.sleep(1)
+        assert not found
+        connection.on_news("notifications/tasks", DONE)
+    assert found == [{"a": 1}]
+
+
+@pytest.mark.parametrize(
+    "said", [{}, {"notifications": 3}, {"notifications": {"taskIds": "t"}}, {"notifications": {"taskIds": ["x"]}}]
+)
+async def test_a_server_that_does_not_say_that_it_tells_is_asked_as_ever(autojump_clock: Any, said: Any) -> None:
+    connection: Any = Scripted(*[{"status": "working"}] * 5, DONE)
+    began = trio.current_time()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(follow, connection, MADE, None)
+        await trio.testing.wait_all_tasks_blocked()
+        connection.on_news(ACK, said)
+    assert trio.current_time() - began == pytest.approx(6)
+
+
+async def test_a_word_that_is_lost_or_a_stream_that_ends_costs_a_pause(autojump_clock: Any) -> None:
+    for end, pause_s in ((False, 31), (True, 2)):
+        connection: Any = Scripted({"status": "working"}, DONE)
+        began = trio.current_time()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(follow, connection, MADE, None)
+            await trio.testing.wait_all_tasks_blocked()
+            connection.on_news(ACK, {"notifications": {"taskIds": ["t"]}})
+            await trio.sleep(1.5)
+            if end:
+                connection.on_news("", {})
+        assert trio.current_time() - began == pytest.approx(1 + pause_s, abs=1)

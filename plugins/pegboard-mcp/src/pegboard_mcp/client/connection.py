@@ -53,6 +53,8 @@ if TYPE_CHECKING:
     from pegboard_mcp.definitions import ServerDefinition
 
     OnChange = Callable[[str, Mapping[str, Any]], None]
+    from pegboard_mcp.client.tap import OnNews
+
     OnProgress = Callable[[float, float | None, str | None], Awaitable[None]]
 
 log = logging.getLogger("pegboard.mcp")
@@ -72,6 +74,9 @@ MAX_PROGRESS = 100
 MAX_UNTAKEN = 100
 """While a server leaves so many answers untaken, what it asks is dropped; and of so many requests that were given up at
 once it is told."""
+LISTEN = "subscriptions/listen"
+MAX_TASK_STREAMS = 16
+"""Tasks of one server that it tells of at once, each on a stream of its own; it is asked about the others."""
 DRAIN_S = 1.0
 """How long answers that lie in the pipe of a dead server are waited for."""
 
@@ -121,6 +126,8 @@ class Connection:
         self._outbox: Outbox | None = None
         self._is_flooded = False
         self._untold = 0
+        self._tells_of_tasks = True
+        self._task_streams = 0
         self._nursery: trio.Nursery
         self._log_level: str | None = None
 
@@ -198,7 +205,33 @@ class Connection:
             RpcError: the server has no such stream, or ended it.
             Lost: the connection ended.
         """
-        await self._send("subscriptions/listen", params, None, streams=True)
+        await self._send(LISTEN, params, None, news=self._on_change or _ignore)
+
+    def hear_of_task(self, id_: str, on_news: OnNews) -> Callable[[], None]:
+        """Have a task told of by its server, where that does; returns what ends it.
+
+        Args:
+            id_: of the task.
+            on_news: hears of the acknowledgement, of each state, and of the end, as the method "".
+        """
+        if not self.is_open or not self._tells_of_tasks or self._task_streams >= MAX_TASK_STREAMS:
+            return lambda: None
+        scope = trio.CancelScope()
+        self._nursery.start_soon(self._hear_of_task, id_, on_news, scope)
+        return scope.cancel
+
+    async def _hear_of_task(self, id_: str, on_news: OnNews, scope: trio.CancelScope) -> None:
+        self._task_streams += 1
+        try:
+            with scope:
+                await self._send(LISTEN, {"notifications": {"taskIds": [id_]}}, None, news=on_news)
+        except RpcError as problem:
+            self._tells_of_tasks = problem.code != types.METHOD_NOT_FOUND
+        except Lost:
+            pass  # who follows the task finds out
+        finally:
+            self._task_streams -= 1
+            on_news("", {})
 
     async def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
         """Send a notification; one that cannot be sent is dropped."""
@@ -216,13 +249,13 @@ class Connection:
         params: Mapping[str, Any] | None,
         on_progress: OnProgress | None,
         *,
-        streams: bool = False,
+        news: OnNews | None = None,
         is_written: bool = False,
     ) -> dict[str, Any]:
         if not self.is_open:
             raise Lost(written=False, why=self.why())
         number = next(self._ids)
-        waiting = Waiting(progress=on_progress is not None, streams=streams)
+        waiting = Waiting(progress=on_progress is not None, news=news)
         stamped = dict(params or {}) if is_written else self._stamped(params, number if on_progress else None)
         message = SessionMessage(
             types.JSONRPCRequest(jsonrpc="2.0", id=number, method=method, params=stamped),
@@ -392,15 +425,16 @@ class Connection:
             return self._hear_progress(params)
         if method == "notifications/cancelled":  # the server's word that a stream is over
             waiting = self._waiting.get(number_of(params.get("requestId")))
-            if waiting is not None and waiting.streams:
+            if waiting is not None and waiting.news is not None:
                 waiting.settle(RpcError(types.INTERNAL_ERROR, "it ended the stream"))
             return waiting is not None
-        if method == "notifications/subscriptions/acknowledged":
+        if method in ("notifications/subscriptions/acknowledged", "notifications/tasks"):
             meta = params.get("_meta")
             number = number_of(meta.get(SUBSCRIPTION_ID_META_KEY)) if isinstance(meta, dict) else None
-            if number in self._waiting and self._on_change is not None:
-                self._on_change(method, params)
-            return number in self._waiting
+            waiting = self._waiting.get(number)
+            if waiting is not None and waiting.news is not None:
+                waiting.news(method, params)
+            return waiting is not None
         if method in LISTEN_STREAM_METHODS and self._on_change is not None:
             self._on_change(method, params)
         return False
@@ -525,6 +559,10 @@ def _log_level(name: str) -> str:
 
 
 _LEVELS = {"debug": logging.DEBUG, "info": logging.INFO}
+
+
+def _ignore(method: str, params: Mapping[str, Any]) -> None:
+    """Nobody hears of it."""
 
 
 def _is_number(value: Any) -> bool:

@@ -14,23 +14,26 @@ import trio
 from pegboard_mcp.streams import MessageReader, MessageWriter, SteppingReader
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from mcp.shared.message import SessionMessage
 
     from pegboard_mcp.client.journal import Journal
 
+    OnNews = Callable[[str, Mapping[str, Any]], None]
+    """Hears of a notification on a stream: method and params."""
+
 
 class Waiting:
     """A request that was sent: the task that sleeps for its answer, and what came."""
 
-    __slots__ = ("answer", "progress", "streams", "task")
+    __slots__ = ("answer", "news", "progress", "task")
 
-    def __init__(self, *, progress: bool, streams: bool) -> None:
+    def __init__(self, *, progress: bool, news: OnNews | None = None) -> None:
         self.task: trio.lowlevel.Task | None = None
         self.answer: Any = None
         self.progress: list[tuple[float, float | None, str | None]] | None = [] if progress else None
-        self.streams = streams
+        self.news = news  # of one that is answered with a stream
 
     def settle(self, answer: Any) -> None:
         """Give the answer: a dict, or an exception that the request raises. The first one counts."""

@@ -3,6 +3,9 @@
 https://modelcontextprotocol.io/seps/2663-tasks-extension. What the task asks is answered as a question of its call;
 what it says of its state is heard as progress; a call that is given up gives the task up. The call was sent once: what
 goes wrong from here on never has it sent again.
+
+A server may tell of the state by itself (`notifications/tasks`). Where it says that it will, it is seldom asked: a word
+that was lost costs `LONGEST_POLL_S`.
 """
 
 from __future__ import annotations
@@ -40,6 +43,9 @@ class Asked(Protocol):
     async def answer(self, key: str, request: Any) -> dict[str, Any]:
         """The answer to what the server asks."""
 
+    def hear_of_task(self, id_: str, on_news: Callable[[str, Mapping[str, Any]], None]) -> Callable[[], None]:
+        """Have the task told of; returns what ends it."""
+
     def start_soon(self, work: Callable[[], Awaitable[Any]]) -> None:
         """Have something said that nobody waits for."""
 
@@ -60,6 +66,7 @@ async def follow(connection: Asked, raw: Mapping[str, Any], on_progress: OnProgr
     if not isinstance(id_, str) or not 0 < len(id_) <= MAX_ID:
         raise RpcError(types.INTERNAL_ERROR, "it answered with a task that has no id", _unknown())
     task = _Task(connection, id_, on_progress)
+    end = connection.hear_of_task(id_, task.hear)
     try:
         return await task.follow(raw)
     except trio.Cancelled:
@@ -67,6 +74,8 @@ async def follow(connection: Asked, raw: Mapping[str, Any], on_progress: OnProgr
         raise
     except Lost as problem:
         raise Lost(written=True, why=problem.why) from None
+    finally:
+        end()
 
 
 class _Task:
@@ -77,6 +86,21 @@ class _Task:
         self._said: str | None = None
         self._told = 0
         self._answered: set[str] = set()
+        self._is_told = False
+        self._state: Mapping[str, Any] | None = None
+        self._news = trio.Event()
+
+    def hear(self, method: str, params: Mapping[str, Any]) -> None:
+        """What its server says of it: that it will tell, how it is, or that it tells no more."""
+        if method != "notifications/tasks":
+            asked = params.get("notifications")
+            ids = asked.get("taskIds") if isinstance(asked, dict) else None
+            self._is_told = isinstance(ids, list) and self._params["taskId"] in ids
+            if self._is_told:
+                return  # the state comes by itself
+        elif params.get("taskId") == self._params["taskId"]:
+            self._state = params  # of several the last one counts
+        self._news.set()
 
     async def follow(self, state: Mapping[str, Any]) -> dict[str, Any]:
         """Wait for its end."""
@@ -95,8 +119,19 @@ class _Task:
                     raise RpcError(types.INTERNAL_ERROR, "it cancelled the task", _unknown())
                 case _:
                     raise RpcError(types.INTERNAL_ERROR, "its task is in a state that cannot be read", _unknown())
-            await trio.sleep(_pause_of(state.get("pollIntervalMs")))
-            state = await self._ask("tasks/get", self._params)
+            state = await self._next(_pause_of(state.get("pollIntervalMs")))
+
+    async def _next(self, pause_s: float) -> Mapping[str, Any]:
+        """The state that the server tells, or says when it is asked after that pause."""
+        until = trio.current_time() + pause_s
+        while self._state is None:
+            with trio.move_on_at(until + (LONGEST_POLL_S if self._is_told else 0.0)) as scope:
+                await self._news.wait()
+            if scope.cancelled_caught:
+                return await self._ask("tasks/get", self._params)
+            self._news = trio.Event()
+        state, self._state = self._state, None
+        return state
 
     async def _ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """Ask about it, and again where the server is away for a moment."""

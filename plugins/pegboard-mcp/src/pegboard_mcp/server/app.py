@@ -19,6 +19,7 @@ tools: "Tool Execution Errors ... input validation errors"), so that a model rea
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +53,7 @@ from pegboard_mcp.server import _sdk
 from pegboard_mcp.server.changes import Changes
 from pegboard_mcp.server.elicitation import BECOMES_TASK, Exchange, Suspended, current
 from pegboard_mcp.server.handles import EXTENSION, Handles, bound_to
+from pegboard_mcp.server.listening import task_ids_of
 from pegboard_mcp.server.logs import LogForwarder
 from pegboard_mcp.server.resources import ServedResources, page_of, prompt_json, resource_json, template_json
 from pegboard_mcp.server.sessions import MAX_SUBSCRIBED, Connected, Sessions
@@ -96,6 +98,8 @@ class Serving:
         self.suspended = Suspended(server.host.board.config.core.approval_timeout_s + LATER_S, server.handles)
         self.tasks = _tasks_of(server, nursery)
         self.changes = Changes(self.sessions)
+        if self.tasks is not None:
+            self.tasks.on_change = functools.partial(self.changes.listening.tell, "task")
         self.logs = LogForwarder(nursery, self.sessions)
 
 
@@ -214,7 +218,7 @@ class BoardServer(Server[Any]):
     def end_listening(self) -> None:
         """End the streams that wait for news; each is answered."""
         for serving in tuple(self.servings):
-            serving.changes.listen.close()
+            serving.changes.listening.close()
 
     def held_count(self) -> int:
         """How many requests wait for their clients, and tasks run."""
@@ -549,7 +553,13 @@ class BoardServer(Server[Any]):
     # -- what else a client says
 
     async def _listen(self, ctx: Ctx, params: SubscriptionsListenRequestParams) -> Any:
-        return await ctx.lifespan_context.changes.listen(ctx, params)
+        serving: Serving = ctx.lifespan_context
+        if serving.tasks is not None and task_ids_of(ctx.params):
+            from pegboard_mcp.server.tasks import require_tasks
+
+            require_tasks(ctx.session.client_capabilities)
+        caller = _connected(ctx).caller
+        return await serving.changes.listening.serve(ctx, params.notifications, caller, serving.tasks)
 
     async def _set_level(self, ctx: Ctx, params: SetLevelRequestParams) -> dict[str, Any]:
         _connected(ctx).level = params.level

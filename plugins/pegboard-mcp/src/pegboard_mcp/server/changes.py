@@ -1,25 +1,19 @@
-"""Telling clients what changed: tools, prompts, resources, and what lies at a URI.
+"""Telling clients what changed: tools, prompts, resources, what lies at a URI, and how a task is.
 
 Changes come in bursts, as when an MCP server on the board starts: what happens within `PAUSE_S` is told once. Clients
 of the handshake era hear it outside of any request, those of 2026-07-28 on the streams that they opened
-(`subscriptions/listen`). A client that does not read holds up nobody else.
+(`server.listening`). A client that does not read holds up nobody else.
 """
 
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import trio
-from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
-from mcp.shared.subscriptions import PromptsListChanged, ResourcesListChanged, ResourceUpdated, ToolsListChanged
-from mcp_types import (
-    PromptListChangedNotification,
-    ResourceListChangedNotification,
-    ResourceUpdatedNotification,
-    ResourceUpdatedNotificationParams,
-    ToolListChangedNotification,
-)
+from mcp_types import ResourceUpdatedNotification, ResourceUpdatedNotificationParams
+
+from pegboard_mcp.server.listening import LISTS, Listening
 
 if TYPE_CHECKING:
     from pegboard import Host
@@ -34,12 +28,6 @@ SEND_S = 10.0
 MAX_UPDATES = 1_000
 """URIs that are told of in one burst; beyond it the list is said to have changed."""
 
-_LISTS: dict[str, tuple[Any, Any]] = {
-    "tools": (ToolListChangedNotification, ToolsListChanged),
-    "prompts": (PromptListChangedNotification, PromptsListChanged),
-    "resources": (ResourceListChangedNotification, ResourcesListChanged),
-}
-
 
 class Changes:
     """What changed since it was last told."""
@@ -49,8 +37,7 @@ class Changes:
         self._lists: dict[str, None] = {}
         self._uris: dict[str, None] = {}
         self._changed = trio.Event()
-        self._bus = InMemorySubscriptionBus()
-        self.listen = ListenHandler(self._bus)
+        self.listening = Listening()
 
     def note(self, kind: str, uri: str | None = None) -> None:
         """Something changed: one of the lists, or (`updated`) what lies at a URI."""
@@ -76,9 +63,9 @@ class Changes:
                     for one in self._sessions.connections():
                         nursery.start_soon(_tell, one, lists, uris)
                     for kind in lists:
-                        await self._bus.publish(_LISTS[kind][1]())
+                        self.listening.tell(kind)
                     for uri in uris:
-                        await self._bus.publish(ResourceUpdated(uri=uri))
+                        self.listening.tell("updated", uri)
         finally:
             for end in ends:
                 end()
@@ -91,7 +78,7 @@ async def _tell(connected: Connected, lists: tuple[str, ...], uris: tuple[str, .
     with trio.move_on_after(SEND_S):
         try:
             for kind in lists:
-                await way.send_notification(_LISTS[kind][0]())
+                await way.send_notification(LISTS[kind]())
             for uri in uris:
                 if uri in connected.subscribed:
                     params = ResourceUpdatedNotificationParams(uri=uri)

@@ -127,7 +127,7 @@ class Exchange:
         self.task_after_s: float | None = None
         self._wants_task = False
         self._decided = trio.Event()
-        self._tell: Callable[[str | None], None] | None = None
+        self._on_change: Callable[[], None] | None = None
         self.said: str | None = None
         self._used: set[str] = set()
         # Of work in a task of its own:
@@ -205,7 +205,7 @@ class Exchange:
             ToolError: the client cannot be asked, refused, or answered what is not an answer.
         """
         asked = {key: _checked(request) for key, request in requests.items()}
-        if self._tell is not None:
+        if self.is_task:
             return await self._ask_of_task(asked)
         if self.is_modern:
             return await self._ask_in_rounds(asked)
@@ -266,6 +266,7 @@ class Exchange:
         try:
             if questions:
                 self._news.set()
+                self._changed()
             for key, question in questions.items():
                 await question.answered.wait()
                 answers[key] = question.answer
@@ -280,16 +281,16 @@ class Exchange:
         """Tell the client how far the work is; what does not grow is not progress (the protocol's rule)."""
         if done > self._progress:
             self._progress = done
-            if self.task_after_s is not None or self._tell is not None:
+            if self.task_after_s is not None or self.is_task:
                 self.said = message or (f"{done:g}" if total is None else f"{done:g} of {total:g}")
-            if self._tell is not None:
-                self._tell(self.said)
+            if self.is_task:
+                self._changed()
                 return
             await self.ctx.session.report_progress(done, total, message)
 
     def log(self, entry: dict[str, Any]) -> None:
         """Keep a log record for the client; `flush_logs` sends it. A task has no stream to send it on."""
-        if self._tell is None:
+        if not self.is_task:
             self._logs.append(entry)
 
     async def flush_logs(self) -> None:
@@ -360,6 +361,8 @@ class Exchange:
                 question.answered.set()
             elif len(self._given) < MAX_OPEN:
                 self._given[key] = response
+        if responses:
+            self._changed()
 
     async def outcome(self) -> Any:
         """Wait for what the work comes to: its answer, `{"inputRequests": ...}` of what it asks, or `BECOMES_TASK`."""
@@ -428,11 +431,17 @@ class Exchange:
             self._wants_task = True
             self._news.set()
             await self._decided.wait()
-        return self._tell is not None
+        return self.is_task
 
-    def become_task(self, tell: Callable[[str | None], None]) -> None:
-        """The request is answered with a task: from here on progress is what `tell` is told, and nothing is sent."""
-        self._tell = tell
+    @property
+    def is_task(self) -> bool:
+        """Whether the request is answered with a task."""
+        return self._on_change is not None
+
+    def become_task(self, on_change: Callable[[], None]) -> None:
+        """The request is answered with a task: from here on nothing is sent, and `on_change` hears when the work says
+        how far it is, asks, or is answered."""
+        self._on_change = on_change
         self._logs.clear()
         _ = self.capabilities  # as the request declares them, which is over
         self.connected.exchanges.add(self)
@@ -442,6 +451,10 @@ class Exchange:
         """There is no place for a task: the request is answered when its work is done."""
         self.task_after_s = None
         self._decide()
+
+    def _changed(self) -> None:
+        if self._on_change is not None:
+            self._on_change()
 
     def _decide(self) -> None:
         self._wants_task = False

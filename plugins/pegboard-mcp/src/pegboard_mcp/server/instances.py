@@ -37,6 +37,7 @@ from pegboard_mcp.server.handles import (
     elsewhere_data,
     owner_text,
 )
+from pegboard_mcp.server.listening import LISTEN, MAX_TASK_IDS, task_ids_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from pegboard_mcp.server._flights import Flights
     from pegboard_mcp.server.processes import SharedPort
     from pegboard_mcp.settings import McpSettings
+    from pegboard_serving import Caller
 
 FORWARDED = b"pegboard-forwarded"
 """The header of a request that comes from another instance: the client's address, sealed."""
@@ -183,12 +185,23 @@ class Instances:
             sealed = self.handles.read(TASK, params.get("taskId"), bound_to=owner_text(scope[CALLER]))
             if sealed is not None and self.find(sealed.name) is None:  # what came of it may be in the store
                 return None
+        elif method == LISTEN:
+            return self._owner_of_tasks(scope[CALLER], params)
         elif params.get("name") == READ_RESULT and isinstance(arguments := params.get("arguments"), dict):
             name = self.handles.owner_of_result(arguments.get("id"))
             return None if name is None or self.is_own(name) or self.find(name) is None else name
         else:
             return None
         return None if sealed is None or self.is_own(sealed.name) else sealed.name
+
+    def _owner_of_tasks(self, caller: Caller, params: Mapping[str, Any]) -> Name | None:
+        """The instance in reach that has the first task which a client wants to hear of. It tells of its
+        own: which, its acknowledgement says, and a client asks about the others."""
+        for text in task_ids_of(params)[:MAX_TASK_IDS]:
+            sealed = self.handles.read(TASK, text, bound_to=owner_text(caller))
+            if sealed is not None and (self.is_own(sealed.name) or self.find(sealed.name) is not None):
+                return None if self.is_own(sealed.name) else sealed.name
+        return None
 
     def _as_sent(self, scope: Scope) -> Scope:
         """A request as if its client had sent it here, whichever instance did."""

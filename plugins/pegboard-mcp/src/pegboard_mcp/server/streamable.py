@@ -10,6 +10,7 @@ from pegboard_mcp.server import _sdk
 from pegboard_mcp.server._answers import in_flight, lasting, read_message, refuse, replaying
 from pegboard_mcp.server._sdk import MCP_SESSION_ID_HEADER, SessionManager
 from pegboard_mcp.server.auth import CALLER, answer_plainly
+from pegboard_mcp.server.listening import LISTEN
 from pegboard_serving.bodies import Bodies
 from pegboard_serving.sharing import Place, Places, owner_of
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from pegboard_mcp.settings import McpSettings
 
 CALL = "tools/call"
-LISTEN = "subscriptions/listen"
 SESSION = MCP_SESSION_ID_HEADER.encode()
 
 
@@ -179,6 +179,10 @@ class Streamable:
         fast_path, flights = self._fast_path, self._flights
         if self._instances is not None and isinstance(message, dict):
             name = self._instances.owner_of(scope, message)
+            if name is not None and message.get("method") == LISTEN:
+                forward = partial(self._instances.forward, name, body, message.get("id"))
+                await lasting(flights, forward, scope, receive, send)
+                return
             if name is not None:
                 await self._instances.forward_message(flights, name, body, message, scope, receive, send)
                 return

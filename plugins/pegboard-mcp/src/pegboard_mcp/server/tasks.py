@@ -2,7 +2,8 @@
 
 https://modelcontextprotocol.io/seps/2663-tasks-extension. A request of 2026-07-28 whose client declares the extension
 is answered with the id of a task after `task_after_s`, or when its tool says so; the work goes on where it was. The
-client asks for the state (`tasks/get`), answers what the task asks (`tasks/update`), or gives it up (`tasks/cancel`).
+client asks for the state (`tasks/get`), answers what the task asks (`tasks/update`), or gives it up (`tasks/cancel`);
+where it listens (`server.listening`), it is told of the state whenever that changes.
 
 A task is an `Exchange` whose request is answered. What runs, and what it asks, is this process's; what came of it is in
 the store (`server.task_stores`), and is there for as long as the client was told. An id is sealed (`server.handles`) to
@@ -29,7 +30,7 @@ from pegboard_mcp.server.handles import ELSEWHERE, EXTENSION, TASK, elsewhere_da
 from pegboard_mcp.server.task_stores import TaskRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from pegboard_mcp.server.elicitation import Exchange
     from pegboard_mcp.server.handles import Handles
@@ -96,6 +97,8 @@ class Tasks:
         self._handles = handles
         self._ttl_s = ttl_s
         self._live: dict[str, Task] = {}
+        self.on_change: Callable[[str], None] = lambda id_: None
+        """Told the id of a task, as the store has it, whenever its state is another."""
 
     def __len__(self) -> int:
         return len(self._live)
@@ -103,7 +106,7 @@ class Tasks:
     @property
     def working(self) -> int:
         """How many of them wait for no answer of their clients."""
-        return sum(not task.exchange.open_requests for task in self._live.values())
+        return sum(not (one.exchange.is_done or one.exchange.open_requests) for one in self._live.values())
 
     async def create(self, exchange: Exchange) -> dict[str, Any] | None:
         """Make a task of a request; its answer then, or None where there is no place for one more."""
@@ -125,14 +128,15 @@ class Tasks:
             log.exception("tasks cannot be kept; the call goes on as it is")
             return None
         task = self._live[record.id] = Task(exchange, record)
-        exchange.become_task(lambda message: self._note(task, message))
+        exchange.become_task(lambda: self._note(task))
         self._nursery.start_soon(self._watch, task)
         id_ = self._handles.give(TASK, record.id, bound_to=owner)
         return {"resultType": "task", **self._shown(id_, record)}
 
-    def _note(self, task: Task, message: str | None) -> None:
-        """What the work says of its progress is what the task's status says."""
-        task.record = attrs.evolve(task.record, message=message, updated_s=time.time())
+    def _note(self, task: Task) -> None:
+        """The work asks, is answered, or says how far it is, which is what the task's status says then."""
+        task.record = attrs.evolve(task.record, message=task.exchange.said, updated_s=time.time())
+        self.on_change(task.record.id)
 
     async def _watch(self, task: Task) -> None:
         """Write down what becomes of a task; one whose time is over is ended."""
@@ -142,24 +146,29 @@ class Tasks:
         if not task.exchange.is_done:
             task.exchange.cancel()
             await task.exchange.wait_done()
+        task.record = task.ended()
         try:
-            await self._keep(task.ended())
+            is_kept = await self._keep(task.record)
+            self.on_change(task.record.id)
+            if not is_kept:  # then it is known here, as long as this process lives
+                await trio.sleep(max(0.0, task.record.until_s - time.time()))
         finally:
             self._live.pop(task.record.id, None)
             task.exchange.connected.exchanges.discard(task.exchange)
 
-    async def _keep(self, record: TaskRecord) -> None:
+    async def _keep(self, record: TaskRecord) -> bool:
         try:
-            await self._store.put(record)
-        except Exception:  # as above: whoever runs the host reads it, and the client that it is not there
-            log.exception("what came of a task cannot be kept")
+            return await self._store.put(record)
+        except Exception:  # as above: whoever runs the host reads it
+            log.exception("what came of a task cannot be kept; this process answers it")
+            return False
 
     async def aclose(self) -> None:
         """Serving ends: write down of what runs that nobody knows how far it came."""
         with trio.CancelScope(shield=True, deadline=trio.current_time() + LAST_S):
             for task in tuple(self._live.values()):
-                is_done = task.exchange.is_done
-                await self._keep(task.ended(None if is_done else _lost("the server stopped before the call was done")))
+                lost = None if task.exchange.is_done else _lost("the server stopped before the call was done")
+                await self._keep(task.ended(lost))
             await self._store.aclose()
 
     # -- what clients ask
@@ -195,6 +204,22 @@ class Tasks:
         task.exchange.give(responses, open_alone=True)
         return {}
 
+    async def known(self, caller: Caller, ids: Iterable[str]) -> dict[str, str]:
+        """Those of a caller's ids whose state is known here, each by the id that the store has."""
+        found: dict[str, str] = {}
+        for text in ids:
+            sealed = self._handles.read(TASK, text, bound_to=owner_text(caller))
+            if sealed is not None and await self.shown_as(caller, text) is not None:
+                found[sealed.id] = text
+        return found
+
+    async def shown_as(self, caller: Caller, id_: str) -> dict[str, Any] | None:
+        """What `tasks/get` answers; None: an error."""
+        try:
+            return await self.answer(caller, "tasks/get", {"taskId": id_})
+        except MCPError:
+            return None
+
     async def _stored(self, id_: str, owner: str) -> TaskRecord:
         try:
             record = await self._store.get(id_)
@@ -206,8 +231,8 @@ class Tasks:
         return record
 
     def _state(self, id_: str, task: Task) -> dict[str, Any]:
-        if task.exchange.is_done:  # and is being written down
-            return self._detailed(id_, task.ended())
+        if task.record.status != "working":  # it is being written down, or could not be
+            return self._detailed(id_, task.record)
         asked = task.exchange.open_requests
         if asked:
             return {**self._shown(id_, attrs.evolve(task.record, status="input_required")), "inputRequests": asked}
