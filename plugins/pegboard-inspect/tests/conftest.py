@@ -48,10 +48,10 @@ class Visit:
 
 
 @asynccontextmanager
-async def _visiting(host: Any) -> AsyncIterator[Any]:
+async def _visiting(host: Any, **options: Any) -> AsyncIterator[Any]:
     told: list[str] = []
     async with trio.open_nursery() as nursery:
-        url = await nursery.start(partial(serve_inspector, host, tell=told.append, user_id="ada"))
+        url = await nursery.start(partial(serve_inspector, host, tell=told.append, user_id="ada", **options))
         async with httpx2.AsyncClient(base_url=url, timeout=20, trust_env=False) as client:
 
             async def enter() -> Visit:
@@ -68,6 +68,6 @@ async def _visiting(host: Any) -> AsyncIterator[Any]:
 
 @pytest.fixture
 def visiting() -> Callable[[Any], Any]:
-    """`async with visiting(host) as it:` the inspector of a host: `url`, `client`, `told`, and `await it.enter()`, a
-    browser that was let in, as far as its requests go."""
+    """`async with visiting(host, **options) as it:` the inspector of a host, with options of `serve_inspector`: `url`,
+    `client`, `told`, and `await it.enter()`, a browser that was let in, as far as its requests go."""
     return _visiting

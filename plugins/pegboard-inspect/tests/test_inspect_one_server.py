@@ -171,6 +171,50 @@ def test_a_message_is_written_by_hand_and_sent_again_with_changes(let_in: Any, t
         looking.context.close()
 
 
+def test_what_the_server_asks_is_a_dialog_on_any_page_and_is_answered_by_hand(let_in: Any, tmp_path: Path) -> None:
+    attack = "<img src=x onerror=\"document.title='owned'\">"
+    form = {"type": "object", "properties": {"name": {"type": "string", "description": attack}}, "required": ["name"]}
+    with program(tmp_path, "inspect", "--server", command(tmp_path, "early")) as address:
+        looking = look_at(let_in, address)
+        page = looking.page
+        dialog = page.get_by_role("dialog")
+        dialog.get_by_text("The server asks: roots/list").wait_for()  # by itself, before any call
+        dialog.get_by_role("button", name="Later").click()
+        page.locator(".heading .mark").get_by_text("ready").wait_for()
+        looking.show("asked", "h1")
+        page.get_by_role("button", name="Answer…").click()
+        dialog.get_by_role("tab", name="JSON").click()
+        dialog.get_by_label("Answer as JSON").fill("{nothing")
+        dialog.get_by_role("button", name="Send").click()
+        dialog.get_by_text("this is not JSON").wait_for()
+        dialog.get_by_label("Answer as JSON").fill('{"roots": []}')
+        dialog.get_by_role("button", name="Send").click()
+        page.get_by_text("Nothing waits for an answer").wait_for()
+
+        def asks(method: str, params: Any, button: str) -> Any:
+            looking.tool("ask")
+            page.get_by_role("tablist", name="Arguments").get_by_role("tab", name="JSON").click()
+            page.get_by_label("Arguments as JSON").fill(json.dumps({"method": method, "params": params}))
+            page.get_by_role("button", name="Call", exact=True).click()
+            dialog.get_by_text(f"The server asks: {method}").wait_for()
+            if button == "Send" and method == "elicitation/create":
+                looking.field("name", dialog).fill("Ada")
+            dialog.get_by_role("button", name=button, exact=True).click()
+            page.wait_for_selector(".answer .status.good")
+            return json.loads(page.locator(".answer pre").first.inner_text())
+
+        asked = {"message": attack, "requestedSchema": form}
+        assert asks("elicitation/create", asked, "Send")["result"] == {"action": "accept", "content": {"name": "Ada"}}
+        assert asks("elicitation/create", asked, "Decline")["result"] == {"action": "decline"}
+        assert asks("elicitation/create", asked, "Cancel")["result"] == {"action": "cancel"}
+        sampled = {"messages": [{"role": "user", "content": {"type": "text", "text": attack}}], "maxTokens": 1}
+        assert asks("sampling/createMessage", sampled, "Send")["result"]["content"] == {"type": "text", "text": ""}
+        assert asks("sampling/createMessage", sampled, "Refuse")["error"]["code"] == -1
+        assert "owned" not in page.title()
+        assert looking.problems == []
+        looking.context.close()
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [(["ends"], "exited with status 7"), (["rubbish"], "it is being started"), (None, "'nonesuch' does not exist")],

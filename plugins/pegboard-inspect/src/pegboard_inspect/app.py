@@ -28,6 +28,7 @@ import trio
 from pegboard import PegboardError, ToolError, __version__
 from pegboard_inspect import catalogue, elsewhere, own_pages
 from pegboard_inspect.access import MAX_GUESSES, Access, Visitor
+from pegboard_inspect.asked_page import asked_here
 from pegboard_inspect.calling import LogLines, RunningCall, answer_of, current
 from pegboard_inspect.pages import Page, PageStream
 from pegboard_inspect.recording import Recording
@@ -238,7 +239,12 @@ class Inspector:
                 "profiles": sorted(board.config.profiles),
                 "dialects": sorted(board.dialects),
                 "pages": [
-                    {"title": page.title, "path": page.path, "has_style": bool(page.style)}
+                    {
+                        "title": page.title,
+                        "path": page.path,
+                        "has_style": bool(page.style),
+                        "watches": page.watches,
+                    }
                     for page in self._pages.values()
                 ],
             }
@@ -319,6 +325,8 @@ class Inspector:
             return calls.get(call_id or "") or current.get(None) or next(reversed(calls.values()), None)
 
         async def confirm(asked: Confirmation) -> Any:
+            if (question := asked_here.get()) is not None:
+                return await question.wait_answered()
             call = running()
             answer = None if call is None else await call.ask(asked)
             return answer_of(answer, has_schema=asked.schema is not None)

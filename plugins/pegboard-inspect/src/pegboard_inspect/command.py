@@ -43,14 +43,15 @@ def inspect(
     With --server there is one MCP server on the board and nothing else: no configuration holds for it, nothing of it
     is accepted or kept, and its tools are called by your hand alone. It runs as any program that you start.
     """
-    from pegboard_inspect.one_server import PAGE, board_of_server, require_alone
+    from pegboard_inspect.one_server import PAGE, board_of_server, page_of_asked, require_alone
     from pegboard_inspect.serving import serve_inspector, told_by
     from pegboard_serving import serve_until_signal
 
-    board = None
+    board, pages = None, []
     if server is not None:
         require_alone(run)
         board = board_of_server(server, transport, protocol=protocol, overrides=run.overrides)
+        pages = [page_of_asked(board)]
     elif given := [option for option, value in (("transport", transport), ("protocol", protocol)) if value]:
         raise click.UsageError(f"--{given[0]} says how --server is reached, and there is none")
 
@@ -65,7 +66,7 @@ def inspect(
                     waiting.pop()(address)
                 told(address)
 
-            serve = partial(serve_inspector, host, bind=bind, port=port, user_id=user_id, tell=tell)
+            serve = partial(serve_inspector, host, bind=bind, port=port, user_id=user_id, pages=pages, tell=tell)
             count = len(host.board.registry.plans)
             tools = "1 tool" if count == 1 else f"{count} tools"
             tools = tools if board is None else "one server, and nothing else"

@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import trio
 
+from pegboard import ErrorCode, ToolError
+from pegboard.schema.jsontext import JsonTextError, loads
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -88,6 +91,21 @@ def _kind_of(message: SourceMessage) -> str:
     if message.method is None:
         return "answer"
     return "notification" if message.id is None else "request"
+
+
+def object_of(text: Any) -> dict[str, Any]:
+    """What a person wrote as JSON; numbers stay as they are written.
+
+    Raises:
+        ToolError: it is no JSON object.
+    """
+    try:
+        written = loads(text if isinstance(text, str) else "")
+    except JsonTextError as problem:
+        raise ToolError(ErrorCode.INVALID_INPUT, f"this is not JSON: {problem}") from problem
+    if not isinstance(written, dict):
+        raise ToolError(ErrorCode.INVALID_INPUT, "expected a JSON object")
+    return written
 
 
 _by_hand: weakref.WeakSet[ToolSource] = weakref.WeakSet()

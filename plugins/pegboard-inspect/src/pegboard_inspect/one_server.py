@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from pegboard import Board
     from pegboard.cli import ProgramRun
+    from pegboard_inspect.pages import Page
 
 NAME = "server"
 """What it is called on its board."""
@@ -76,6 +77,17 @@ def board_of_server(
     for _, source in board.sources:
         inspect_by_hand(source)
     return board
+
+
+def page_of_asked(board: Board) -> Page:
+    """The page on which a person answers what the server of that board asks, from its next start on."""
+    from pegboard_inspect.asked_page import Asked, asked_page
+
+    asked = Asked(board.config.core.approval_timeout_s)
+    source: Any
+    for _, source in board.sources:
+        source.answer_by(asked.ask)
+    return asked_page(asked)
 
 
 def _table(words: str) -> dict[str, Any]:

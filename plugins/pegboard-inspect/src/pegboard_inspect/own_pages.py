@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from pegboard_inspect.pages import Page
+from pegboard_inspect.pages import Page, text_of
 from pegboard_inspect.sources_page import sources
 
 if TYPE_CHECKING:
     from pegboard import Host
-
-
-def _module(name: str) -> str:
-    return (resources.files("pegboard_inspect") / "static" / name).read_text(encoding="utf-8")
 
 
 def pages() -> list[Page]:
@@ -23,7 +18,7 @@ def pages() -> list[Page]:
 
 def health() -> Page:
     """What doctor finds, the configuration in force, the plugins."""
-    module, actions = _module("page_health.js"), {"doctor": _doctor}
+    module, actions = text_of("page_health.js"), {"doctor": _doctor}
     return Page(title="Health", path="health", module=module, data=_health, actions=actions)
 
 

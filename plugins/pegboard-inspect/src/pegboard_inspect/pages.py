@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -14,6 +15,11 @@ if TYPE_CHECKING:
 
 OWN = ("tools", "tool", "calls")
 """Paths that the inspector has itself."""
+
+
+def text_of(name: str) -> str:
+    """A file that the inspector's own pages are made of."""
+    return (resources.files("pegboard_inspect") / "static" / name).read_text(encoding="utf-8")
 
 
 def _path(_: Any, field: attrs.Attribute[Any], value: str) -> None:
@@ -61,6 +67,8 @@ class Page:
             page that was let in reaches them. A `PegboardError` that one raises is shown to the person.
         streams: what takes its time, by name: `await stream(page_stream, value)` sends the page JSON values until it
             returns. The page leaves it by cancelling it. Errors as of actions.
+        watches: whether the module has a function `watch(board)` too, called once in every browser that was let in,
+            whatever page it shows: what has to be told at once belongs there.
 
     Raises:
         ValueError: the path is not such a word, or one of the inspector's own; an action and a stream have one name.
@@ -75,3 +83,4 @@ class Page:
     actions: Mapping[str, Callable[[Host, Any], Awaitable[Any]]] = attrs.field(factory=dict)
     streams: Mapping[str, Callable[[PageStream, Any], Awaitable[None]]] = attrs.field(factory=dict, validator=_names)
     style: str = attrs.field(default="", repr=False)
+    watches: bool = False

@@ -7,18 +7,16 @@ accepts what the lock has not.
 
 from __future__ import annotations
 
-from importlib import resources
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import trio
 
 from pegboard import ConfigError, ErrorCode, ToolError, ToolResult
-from pegboard.schema.jsontext import JsonTextError, loads
 from pegboard.sources import SourceDetails
 from pegboard_inspect import messages
 from pegboard_inspect.judging import judged, tools_to_judge
-from pegboard_inspect.pages import Page
+from pegboard_inspect.pages import Page, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,8 +42,8 @@ def sources() -> Page:
     return Page(
         title="Sources",
         path="sources",
-        module=_file("page_sources.js"),
-        style=_file("page_sources.css"),
+        module=text_of("page_sources.js"),
+        style=text_of("page_sources.css"),
         data=shown.overview,
         actions={
             "source": shown.whole,
@@ -64,10 +62,6 @@ def sources() -> Page:
             "send": shown.send,
         },
     )
-
-
-def _file(name: str) -> str:
-    return (resources.files("pegboard_inspect") / "static" / name).read_text(encoding="utf-8")
 
 
 class SourcesPage:
@@ -174,7 +168,7 @@ class SourcesPage:
     async def send(self, stream: PageStream, value: Any) -> None:
         """Send a message that was written by hand to a server that is inspected alone; the page is sent its answer."""
         source = _by_hand(stream.host, value.get("source"), "send_written")
-        message = _message_of(value.get("text"))
+        message = messages.object_of(value.get("text"))
         began = trio.current_time()
         answer = await source.send_written(stream.session, message, completes=value.get("completes") is not False)
         await stream.send({"answer": answer, "took_ms": round(1000 * (trio.current_time() - began), 3)})
@@ -290,16 +284,6 @@ def _by_hand(host: Host, name: Any, what: str) -> Any:
             ErrorCode.FORBIDDEN, "this is for one server that is inspected alone: pegboard inspect --server"
         )
     return source
-
-
-def _message_of(text: Any) -> Any:
-    try:
-        message = loads(text if isinstance(text, str) else "")
-    except JsonTextError as problem:
-        raise ToolError(ErrorCode.INVALID_INPUT, f"this is not JSON: {problem}") from problem
-    if not isinstance(message, dict):
-        raise ToolError(ErrorCode.INVALID_INPUT, "expected a JSON object with a method")
-    return message
 
 
 def _status(host: Host, source: ToolSource) -> SourceStatus:

@@ -10,6 +10,7 @@ Arguments: a folder, then words for how it is:
     silent        it never answers
     rubbish       it says what is no message
     ends          it ends at once, and says why
+    early         it asks for roots as soon as it is initialized
 
 `FOLDER/changed` makes a description other than it was.
 """
@@ -47,7 +48,7 @@ def tools() -> list[dict[str, object]]:
         tool("flood", "Say far too much."),
         tool("die", "End."),
         tool("babble", "Say what is no message, then answer."),
-        tool("ask", "Ask the person."),
+        tool("ask", "Ask the client.", {"method": {"type": "string"}, "params": {"type": "object"}}),
     ]  # fmt: skip
     if "hostile" in WORDS:
         found += [
@@ -82,9 +83,19 @@ def text(words: str) -> dict[str, object]:
     return {"content": [{"type": "text", "text": words}], "resultType": "complete"}
 
 
+def ask(method: str, params: object, *, number: str = "asked") -> object:
+    """What the client answers, as a whole message; it reads nothing else meanwhile."""
+    send({"jsonrpc": "2.0", "id": number, "method": method, **({} if params is None else {"params": params})})
+    while (message := json.loads(sys.stdin.readline())).get("id") != number:
+        pass
+    return message
+
+
 def call(name: str, arguments: dict[str, object], meta: dict[str, object]) -> dict[str, object]:
     if name == "add":
         return text(str(float(str(arguments["a"])) + float(str(arguments["b"]))))
+    if name == "ask":
+        return text(json.dumps(ask(str(arguments["method"]), arguments.get("params"))))
     if name == "tell":
         for done in (1, 2, 3):
             notify("notifications/progress", progressToken=meta.get("progressToken"), progress=done, total=3)
@@ -117,6 +128,11 @@ def answer(method: str, params: dict) -> dict[str, object]:
                     "instructions": instructions}  # fmt: skip
         case "tools/list":
             return {"tools": tools(), "resultType": "complete"}
+        case "tools/call" if "modern" in WORDS and params["name"] == "ask" and "inputResponses" not in params:
+            request = {"method": params["arguments"]["method"], "params": params["arguments"].get("params")}
+            return {"inputRequests": {"one": request}, "requestState": "kept", "resultType": "input_required"}
+        case "tools/call" if "inputResponses" in params:
+            return text(json.dumps({"answers": params["inputResponses"], "state": params.get("requestState")}))
         case "tools/call":
             return call(params["name"], params.get("arguments") or {}, params.get("_meta") or {})
         case "prompts/list":
@@ -163,6 +179,10 @@ def main() -> None:
             time.sleep(0)
             continue
         message = json.loads(line)
+        if message.get("method") == "notifications/initialized" and "early" in WORDS:
+            send({"jsonrpc": "2.0", "id": "early", "method": "roots/list"})
+        if "method" not in message:
+            (FOLDER / "answered").open("a").write(line)
         if "method" in message and "id" not in message:
             (FOLDER / "notified").open("a").write(f"{message['method']}\n")
         if "id" not in message or "method" not in message:

@@ -6,10 +6,11 @@ import { dialog, fill, h, question, say, tabs, tree, table, text } from "./dom.j
 import { Form } from "./form.js";
 import * as calls from "./calls.js";
 import { parse } from "./json.js";
-import { markdown } from "./markdown.js";
+import { linkTo, markdown } from "./markdown.js";
 import { ms, resultView } from "./results.js";
 import * as tool from "./tool.js";
 import * as tools from "./tools.js";
+import { Written } from "./written.js";
 
 const main = document.getElementById("main");
 const OWN = { tools: tools.show, tool: tool.show, calls: calls.show };
@@ -58,6 +59,8 @@ const boardOf = (page, name) => ({
   name,
   h, text, tree, table, tabs, fill, dialog, say, ms, parse, markdown, result: resultView, waterfall: calls.waterfall, question, guards: calls.guardsOf,
   form: (schema, changed, options) => new Form(schema, changed, options),
+  written: (schema, options) => new Written(schema, options),
+  link: linkTo,
   data: () => get(`pages/${page.path}`),
   act: (name, value) => post(`pages/${page.path}/${name}`, { value }),
   stream: (name, value, hear, options) => listen(`pages/${page.path}/${name}`, value, hear, options),
@@ -85,6 +88,11 @@ async function showPlugin(root, page, name) {
   return module.default(root, boardOf(page, name));
 }
 
+/** Let pages that have something to tell at any time hear of it, whichever is shown. */
+function watchPages() {
+  for (const page of about.pages.filter((one) => one.watches)) import(`/static/pages/${page.path}.js`).then((module) => module.watch(boardOf(page, "")), (problem) => say(problem.message));
+}
+
 async function route(event) {
   const [path, query] = location.hash.slice(1).split("?");
   const [, first = "", ...rest] = path.split("/");
@@ -92,7 +100,10 @@ async function route(event) {
   leave?.();
   leave = null;
   try {
-    about ??= await get("about");
+    if (!about) {
+      about = await get("about");
+      watchPages();
+    }
     const page = about.pages.find((one) => one.path === first);
     const name = OWN[first] || page ? first : "tools";
     drawNavigation(name);

@@ -7,6 +7,10 @@ const METHODS = { // what a message of each method has, to begin with
   "completion/complete": { ref: { type: "ref/prompt", name: "" }, argument: { name: "", value: "" } },
   "server/discover": {}, ping: {}, "logging/setLevel": { level: "debug" }, "notifications/roots/list_changed": null,
 };
+const ANSWERS = { // what answers each request, to begin with
+  "sampling/createMessage": { role: "assistant", content: { type: "text", text: "" }, model: "by-hand" },
+  "elicitation/create": { action: "accept", content: {} }, "roots/list": { roots: [] },
+};
 const OLD_ROWS = 500; // messages that the page holds; the program keeps more
 
 export default function show(root, board) {
@@ -333,7 +337,8 @@ class Writer {
     this.cancel.hidden = false;
     fill(this.answer, h("p", { role: "status" }, h("progress", { "aria-label": "Waiting for the answer" }), " Waiting for the answer…"));
     try {
-      await stream("send", { source: this.source.source, text: this.words.value, completes: this.completes.checked }, (told) => fill(this.answer, this.shown(told)), { signal });
+      const sent = this.words.value;
+      await stream("send", { source: this.source.source, text: sent, completes: this.completes.checked }, (told) => fill(this.answer, this.shown(told, sent)), { signal });
     } catch (problem) {
       fill(this.answer);
       this.say(problem.name === "AbortError" ? "Nobody waits for its answer any more." : problem.message);
@@ -342,11 +347,18 @@ class Writer {
     this.button.disabled = false;
     this.cancel.hidden = true;
   }
-  shown({ answer, took_ms: took }) {
+  shown({ answer, took_ms: took }, sent) {
     const { h, tree, ms } = this.board;
     if (!answer) return h("p", { class: "status good", role: "status" }, h("b", {}, "sent"), ": a notification has no answer");
     const { error } = answer;
-    return h("section", { class: "result" }, h("p", { class: `status ${error ? "bad" : "good"}`, role: "status" }, h("b", {}, error ? `error ${error.code}` : "answered"), ` in ${ms(took)}`), tree(error ?? answer.result, { open: 4 }));
+    return h("section", { class: "result" }, h("p", { class: `status ${error ? "bad" : "good"}`, role: "status" }, h("b", {}, error ? `error ${error.code}` : "answered"), ` in ${ms(took)}`), tree(error ?? answer.result, { open: 4 }), answer.result?.resultType === "input_required" && h("button", { type: "button", onclick: () => this.again(sent, answer.result) }, "Answer it"));
+  }
+  /** The same message once more, with a place for what the server asked for. */
+  again(sent, { inputRequests = {}, requestState }) {
+    const message = this.board.parse(sent);
+    const inputResponses = Object.fromEntries(Object.entries(inputRequests ?? {}).map(([key, { method }]) => [key, ANSWERS[method] ?? {}]));
+    this.take(JSON.stringify({ ...message, params: { ...message.params, inputResponses, ...(requestState !== undefined && { requestState }) } }, null, 2));
+    this.words.focus();
   }
 }
 

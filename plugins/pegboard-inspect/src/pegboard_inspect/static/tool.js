@@ -4,9 +4,8 @@ import { call, check, get } from "./api.js";
 import { asking } from "./asking.js";
 import { WAYS } from "./copy.js";
 import { dialog, fill, h, question, say, tabs, text, tree } from "./dom.js";
-import { Form } from "./form.js";
-import { parse } from "./json.js";
 import { resultView } from "./results.js";
+import { Written } from "./written.js";
 
 const drafts = new Map(); // what was filled in, by tool, as long as the page lives
 
@@ -34,53 +33,21 @@ class Caller {
   constructor(tool) {
     this.tool = tool;
     this.controller = null;
-    this.form = new Form(tool.input_schema ?? { type: "object" }, () => this.fromForm());
-    this.raw = h("textarea", { class: "code raw", rows: 8, spellcheck: "false", "aria-label": "Arguments as JSON", oninput: () => this.fromRaw() });
-    this.rawFault = h("p", { class: "fault", hidden: true, role: "alert" });
+    this.written = new Written(tool.input_schema ?? { type: "object" });
+    this.form = this.written.form;
     this.answer = h("div", { class: "answer" });
     this.callButton = h("button", { type: "submit", class: "main" }, "Call");
     this.cancelButton = h("button", { type: "button", hidden: true, onclick: () => this.leave() }, "Cancel");
     const dry = h("button", { type: "button", onclick: () => this.dryRun() }, "Dry run");
     const ways = h("select", { "aria-label": "Copy as", onchange: () => { this.copy(ways.value); ways.value = ""; } }, h("option", { value: "" }, "Copy as…"), Object.keys(WAYS).map((way) => h("option", { value: way }, way)));
-    this.tabs = tabs("Arguments", [["Form", () => this.form.element], ["JSON", () => h("div", {}, this.raw, this.rawFault)]]);
     const form = h("form", { novalidate: true, onsubmit: (event) => { event.preventDefault(); this.call(); }, onkeydown: (event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); this.call(); } } },
-      this.tabs, h("div", { class: "actions" }, this.callButton, dry, this.cancelButton, ways, h("span", { class: "quiet hint" }, "Ctrl+Enter calls")));
+      this.written.element, h("div", { class: "actions" }, this.callButton, dry, this.cancelButton, ways, h("span", { class: "quiet hint" }, "Ctrl+Enter calls")));
     const examples = tool.examples?.length ? h("p", { class: "examples" }, "Examples: ", tool.examples.map((one, index) => h("button", { type: "button", class: "chip", onclick: () => this.take(JSON.stringify(one.arguments)) }, text(one.description || JSON.stringify(one.arguments) || `example ${index + 1}`)))) : null;
     this.element = h("section", { class: "caller", "aria-label": "Call it" }, examples, form, this.answer);
-    this.raw.value = this.form.json(2);
-    this.bad = false;
   }
-  fromForm() {
-    this.raw.value = this.form.json(2);
-    this.fault(null);
-  }
-  fromRaw() {
-    try {
-      this.form.set(parse(this.raw.value || "{}"));
-      this.fault(null);
-    } catch (problem) {
-      this.fault(`this is not JSON: ${problem.message}`);
-    }
-  }
-  fault(words) {
-    this.bad = Boolean(words);
-    this.rawFault.hidden = !words;
-    this.rawFault.textContent = words ?? "";
-    this.raw.setAttribute("aria-invalid", String(this.bad));
-  }
-  take(json) {
-    this.raw.value = json;
-    this.fromRaw();
-    if (!this.bad) this.raw.value = this.form.json(2);
-  }
-  json() { return this.bad ? this.raw.value : this.form.json(); }
-  ready() {
-    if (this.bad) {
-      this.tabs.show(1);
-      this.raw.focus();
-    }
-    return !this.bad;
-  }
+  take(json) { this.written.take(json); }
+  json() { return this.written.json(); }
+  ready() { return this.written.ready(); }
   async copy(way) {
     if (!way || !this.ready()) return;
     const words = WAYS[way](this.tool.name, this.form.json(), this.form.value());

@@ -127,7 +127,11 @@ class Calls:
         if "id" not in message:
             await connection.notify(method, params)
             return None
-        with trio.move_on_after(self.definition.request_s), self._elicitation.calling(session):
+        with (
+            trio.move_on_after(self.definition.request_s) as scope,
+            session.hold_while_asked(scope),
+            self._elicitation.calling(session),
+        ):
             try:
                 answer = {"result": await connection.send_written(method, params, completes=completes)}
             except RpcError as problem:
@@ -176,7 +180,7 @@ class Calls:
 
         session = asker.session if isinstance(asker, CallContext) else asker
         params = session.masked(params, target=self.name)
-        with trio.move_on_after(self.definition.request_s):
+        with trio.move_on_after(self.definition.request_s) as scope, session.hold_while_asked(scope):
             return await self._request(method, params, what, asker=asker)
         raise self._unanswered(method)
 

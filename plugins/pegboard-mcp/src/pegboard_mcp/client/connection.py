@@ -49,6 +49,7 @@ from pegboard_mcp.client.transports._http_errors import meaning_over_http
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
+    from pegboard_mcp.client.by_hand import ByHand
     from pegboard_mcp.client.journal import Journal
     from pegboard_mcp.definitions import ServerDefinition
 
@@ -99,10 +100,15 @@ class Connection:
     """
 
     def __init__(
-        self, definition: ServerDefinition, on_change: OnChange | None = None, journal: Journal | None = None
+        self,
+        definition: ServerDefinition,
+        on_change: OnChange | None = None,
+        journal: Journal | None = None,
+        by_hand: ByHand | None = None,
     ) -> None:
         self.definition = definition
         self._journal = journal
+        self._by_hand = by_hand
         self.version = ""
         self.modern = False
         self.capabilities: dict[str, Any] = {}
@@ -337,7 +343,8 @@ class Connection:
             if asked.input_requests:
                 pause_s = STATE_PAUSES_S[0]
                 again["inputResponses"] = {
-                    key: await self.answer(key, request) for key, request in asked.input_requests.items()
+                    key: await self.answer(key, request, raw["inputRequests"][key])
+                    for key, request in asked.input_requests.items()
                 }
             else:
                 await trio.sleep(pause_s)
@@ -364,12 +371,23 @@ class Connection:
                 await trio.sleep(STATE_PAUSES_S[0])
         raise AssertionError("the last refusal is raised")
 
-    async def answer(self, key: str, request: Any) -> dict[str, Any]:
-        """The answer to what a server asks in its own answer, as `InputRequest` of the SDK.
+    async def answer(self, key: str, request: Any, raw: Mapping[str, Any]) -> dict[str, Any]:
+        """The answer to what a server asks in its own answer.
+
+        Args:
+            key: of the request.
+            request: `InputRequest` of the SDK.
+            raw: the same as it came.
 
         Raises:
             RpcError: it is refused.
         """
+        if self._by_hand is not None:
+            answer = await self._by_hand.answer(raw)
+            if (error := answer.get("error")) is not None:  # an answer of this era has no place for it
+                raise RpcError(error["code"], error["message"], error.get("data"))
+            result: dict[str, Any] = answer["result"]
+            return result
         context = ClientRequestContext(session=self.session, request_id=key)
         response = await self.session.dispatch_input_request(context, request)
         if isinstance(response, types.ErrorData):
@@ -389,7 +407,19 @@ class Connection:
             return self._settle(message.id, self._problem_of(message.error))
         if isinstance(message, types.JSONRPCNotification):
             return self._hear(message.method, message.params or {})
-        return self._is_flood()
+        return self._is_flood() or self._is_for_hand(message)
+
+    def _is_for_hand(self, message: types.JSONRPCRequest) -> bool:
+        """Whether a person answers a request of the server, and was asked."""
+        if self._by_hand is None or not self._by_hand.takes(message.method):
+            return False
+        self._nursery.start_soon(self._by_hand.reply, message, self._send_answer)
+        return True
+
+    async def _send_answer(self, message: types.JSONRPCResponse | types.JSONRPCError) -> None:
+        metadata = ClientMessageMetadata(headers=self._headers) if self._has_headers else None
+        with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+            await self._write.send(SessionMessage(message, metadata))
 
     def _is_flood(self) -> bool:
         """Whether the server asks on and on and takes no answers: more questions are dropped, or they would pile up."""
@@ -423,7 +453,9 @@ class Connection:
         """Whether a notification was for the board alone."""
         if method == "notifications/progress":
             return self._hear_progress(params)
-        if method == "notifications/cancelled":  # the server's word that a stream is over
+        if method == "notifications/cancelled":  # the server's word that a stream is over, or a request of its own
+            if self._by_hand is not None:
+                self._by_hand.take_back(params.get("requestId"))
             waiting = self._waiting.get(number_of(params.get("requestId")))
             if waiting is not None and waiting.news is not None:
                 waiting.settle(RpcError(types.INTERNAL_ERROR, "it ended the stream"))
@@ -579,6 +611,7 @@ async def open_connection(
     on_failed: Callable[[LinkError], None] | None = None,
     on_install: Callable[[bool], None] = lambda begins: None,
     journal: Journal | None = None,
+    by_hand: ByHand | None = None,
 ) -> AsyncIterator[Connection]:
     """A negotiated connection that ends with the block.
 
@@ -590,6 +623,7 @@ async def open_connection(
         on_install: hears True when the server's package begins to be installed, and False when that is over.
         on_failed: hears why the server cannot be talked to, before it is ended, which may take seconds.
         journal: keeps what it says beside its answers, and tells whoever listens of all.
+        by_hand: has a person answer what it asks, in the place of `callbacks`.
 
     Raises:
         LinkError: it cannot be reached or negotiated with, or the SDK's side of it broke.
@@ -605,7 +639,7 @@ async def open_connection(
             on_install(True)
             arrived = functools.partial(note_installed, definition)
             definition = attrs.evolve(definition, connect_s=definition.connect_s + definition.install_s)
-    connection = Connection(definition, on_change, journal)
+    connection = Connection(definition, on_change, journal, by_hand)
     problem: Exception | None = None
 
     def gone() -> None:

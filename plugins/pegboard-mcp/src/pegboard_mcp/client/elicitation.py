@@ -43,6 +43,9 @@ if TYPE_CHECKING:
     from pegboard_mcp.client.journal import Journal
     from pegboard_mcp.definitions import ServerDefinition
 
+    AskPerson = Callable[..., Awaitable[Mapping[str, Any] | bool | None]]
+    ByHandAnswers = Callable[[dict[str, Any], AskPerson | None], Awaitable[Mapping[str, Any] | None]]
+
 GIVEN_UP_S = 60.0
 """How long after a call was cancelled its server may still ask for it."""
 MAX_ELICITATIONS = 20
@@ -120,6 +123,16 @@ class Elicitation:
         self._faults = 0
         self.journal: Journal | None = None
         """Where what the server logs is kept."""
+        self.by_hand: ByHandAnswers | None = None
+        """Who answers everything that it asks, where a person inspects it: see `McpSource.answer_by`."""
+
+    def call_here(self) -> Call | None:
+        """The call in whose task this is, else the one that began last; None: none is in flight."""
+        import trio
+
+        task = trio.lowlevel.current_task()
+        newest = next(reversed(self._calls), None)
+        return next((call for call in self._calls if call.task is task), newest)
 
     def calling(self, asker: CallContext | Session) -> Call:
         """A call that is in flight while the block runs; its questions end with the block."""
@@ -135,17 +148,17 @@ class Elicitation:
 
         if method == "roots/list":
             return self.roots()
-        calls, task = self._calls, trio.lowlevel.current_task()
-        for call in calls:
-            if call.task is task:
-                return await call.answer(method, params)
+        calls, here = self._calls, self.call_here()
+        if here is not None and here.task is trio.lowlevel.current_task():
+            return await here.answer(method, params)
         if len({call.session.id for call in calls} | self._still_asking()) != 1 or not calls:
             if method == "elicitation/create":
                 return {"action": "decline"}
             raise RefusedError(
                 REJECTED, "declined: no call is in flight" if not calls else "declined: calls of several sessions are"
             )
-        return await next(reversed(calls)).answer(method, params)
+        assert here is not None
+        return await here.answer(method, params)
 
     def _still_asking(self) -> set[str]:
         import trio
@@ -176,8 +189,14 @@ class Elicitation:
 
     def callbacks(self) -> dict[str, Any]:
         """All of it, by the names of its arguments; what the server may not ask it is not told of."""
+        import mcp_types as types
+
         definition = self.definition
+        every = types.SamplingCapability(
+            context=types.SamplingContextCapability(), tools=types.SamplingToolsCapability()
+        )
         return {
+            **({"sampling_capabilities": every} if self.by_hand is not None else {}),
             **({"sampling_callback": self.sampling_callback} if definition.may_sample else {}),
             **({"elicitation_callback": self.elicitation_callback} if definition.may_elicit else {}),
             "list_roots_callback": self.list_roots_callback,
@@ -452,7 +471,7 @@ class Call:
         )
         question = f"{question}\n{self._elicitation.definition.mask(plain_text(chr(10).join(lines), MAX_SAID))}"
         try:  # `elicit`, since a yes "for the session" is about this question and not about the tool
-            return await self._ask_person(question) is True
+            return await self.ask_person(question) is True
         except ToolError as problem:
             raise RefusedError(REJECTED, "declined: there is nobody to agree") from problem
 
@@ -498,11 +517,11 @@ class Call:
         self, question: str, *, schema: Mapping[str, Any] | None = None, url: str | None = None
     ) -> Mapping[str, Any] | bool | None:
         try:
-            return await self._ask_person(question, schema=schema, url=url)
+            return await self.ask_person(question, schema=schema, url=url)
         except ToolError:
             return False  # there is nobody to ask
 
-    async def _ask_person(self, question: str, **wanted: Any) -> Mapping[str, Any] | bool | None:
+    async def ask_person(self, question: str, **wanted: Any) -> Mapping[str, Any] | bool | None:
         """Ask the person behind the session; the deadlines of a tool's call stand still meanwhile."""
         questions = self._elicitation.questions
         if self.session.can_ask and questions.take() > 0:

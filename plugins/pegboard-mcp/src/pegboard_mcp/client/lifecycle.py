@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from pegboard import SourceSlot
+    from pegboard_mcp.client.by_hand import ByHand
     from pegboard_mcp.client.catalogue import Catalogue
     from pegboard_mcp.client.connection import Connection
     from pegboard_mcp.client.elicitation import Elicitation
@@ -237,6 +238,7 @@ class Lifecycle:
                 on_failed=lambda error: self._say_down(slot, error),
                 on_install=lambda begins: self._say_coming(slot, installs=begins),
                 journal=self._journal,
+                by_hand=None if self._elicitation.by_hand is None else _by_hand(self._elicitation),
             ) as connection:
                 self.agreed = connection.agreed
                 async with connection.by(connection.deadline):
@@ -295,6 +297,12 @@ class Lifecycle:
 
 def _closing() -> LinkError:
     return LinkError("closed", "the host is closing", "Open a host, and call again.")
+
+
+def _by_hand(elicitation: Elicitation) -> ByHand:
+    from pegboard_mcp.client.by_hand import ByHand
+
+    return ByHand(elicitation)
 
 
 def import_connection() -> Callable[..., Any]:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pegboard_mcp.client._errors import LinkError
     from pegboard_mcp.client.connection import Connection
     from pegboard_mcp.client.discovery import Listing
+    from pegboard_mcp.client.elicitation import ByHandAnswers
     from pegboard_mcp.definitions import Era, ServerDefinition
     from pegboard_mcp.lock.memory import Changed
     from pegboard_mcp.lock.pins import Pin
@@ -69,7 +70,7 @@ class McpSource:
         self.required = definition.required
         journal = self._journal = Journal(definition)
         self.trusted = definition.trusted
-        elicitation = Elicitation(definition)
+        elicitation = self._elicitation = Elicitation(definition)
         elicitation.journal = journal
         catalogue = self.catalogue = Catalogue(definition, group or SourceGroup(), settings)
         lists = Lists(definition, catalogue)
@@ -180,6 +181,19 @@ class McpSource:
     def speak(self, era: Era) -> None:
         """Speak that era from the next start on."""
         self._lifecycle.speak(era)
+
+    def answer_by(self, ask: ByHandAnswers) -> None:
+        """Have a person answer everything that the server asks, from its next start on; no model and no folder of the
+        host does, and no form is drawn here: whoever offers this offers it of a server that is alone on its board.
+
+        Args:
+            ask: given a request as it came, `{"method", "params"}`, and what asks the person of the call that is in
+                flight, whose deadlines stand still meanwhile (`CallContext.elicit`; None: no call is). It gives
+                `{"result"}`, `{"error"}`, or None: nobody answered.
+
+        .. versionadded:: 0.1
+        """
+        self._elicitation.by_hand = ask
 
     async def send_written(
         self, session: Session, message: Mapping[str, Any], *, completes: bool = True

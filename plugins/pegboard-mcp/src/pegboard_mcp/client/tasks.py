@@ -40,7 +40,7 @@ class Asked(Protocol):
     async def send(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
         """One request."""
 
-    async def answer(self, key: str, request: Any) -> dict[str, Any]:
+    async def answer(self, key: str, request: Any, raw: Mapping[str, Any]) -> dict[str, Any]:
         """The answer to what the server asks."""
 
     def hear_of_task(self, id_: str, on_news: Callable[[str, Mapping[str, Any]], None]) -> Callable[[], None]:
@@ -158,7 +158,7 @@ class _Task:
         except ValidationError:
             raise RpcError(types.INTERNAL_ERROR, "it asks for more in a form that cannot be read", _unknown()) from None
         for key, request in (read.input_requests or {}).items():
-            answer = await self._connection.answer(key, request)
+            answer = await self._connection.answer(key, request, new[key])
             self._answered.add(key)
             await self._ask("tasks/update", {**self._params, "inputResponses": {key: answer}})
 
