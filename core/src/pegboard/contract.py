@@ -65,8 +65,8 @@ class Stage(StrEnum):
 Mode = Literal["enforce", "observe"]
 
 
-def _names(names: Iterable[str]) -> tuple[str, ...]:
-    return tuple(names)
+def _names(names: str | Iterable[str]) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(names)  # never the letters of a text
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -89,9 +89,9 @@ class Guard(Shown):
     .. versionadded:: 0.1
     """
 
-    name: str
+    name: str = attrs.field(validator=attrs.validators.instance_of(str))
     stage: Stage = attrs.field(converter=Stage)
-    check: Callable[..., Any]
+    check: Callable[..., Any] = attrs.field(validator=attrs.validators.is_callable())
     peek: Callable[[Session, Mapping[str, Any]], ToolError | str | None] | None = None
     after: tuple[str, ...] = attrs.field(default=(), converter=_names)
     mode: Mode = "enforce"
@@ -161,8 +161,10 @@ class Layer(Shown):
     .. versionadded:: 0.1
     """
 
-    name: str
-    around: Callable[[CallContext, Mapping[str, Any], CallNext], Awaitable[ToolResult]]
+    name: str = attrs.field(validator=attrs.validators.instance_of(str))
+    around: Callable[[CallContext, Mapping[str, Any], CallNext], Awaitable[ToolResult]] = attrs.field(
+        validator=attrs.validators.is_callable()
+    )
     after: tuple[str, ...] = attrs.field(default=(), converter=_names)
     at_once: Callable[[CallContext, Mapping[str, Any]], tuple[CheckedResult, Mapping[str, Any]] | None] | None = None
 
@@ -304,7 +306,8 @@ SpanKind = Literal["server", "client", "internal"]
 
 Observer = Callable[[Outcome], None]
 """Hears every outcome, synchronously, in the task of the call: it must neither wait nor raise. One that raises is
-logged and counted, and the call does not notice.
+logged and counted, and the call does not notice. One that is async, or a generator, would hear nothing: its plugin is
+quarantined.
 
 An object may also have `begin(call, session, tool, parent_id)`, which hears the beginning: in the same task, before the
 call is admitted, under the same rules. `tool` is None where there is none of that name, or where its source is only

@@ -22,6 +22,8 @@ from pegboard._session import HostSession
 from pegboard.contract import SourceState
 from pegboard.errors import ErrorCode, PegboardError, PluginError, ToolError, reason_of
 from pegboard.pipeline.classify import pass_on
+from pegboard.pipeline.runtime import OBSERVER, is_observer
+from pegboard.registry.asking import kind_of
 from pegboard.registry.board import Board, load_board
 from pegboard.session import SOURCES_WAIT_S
 from pegboard.tools import READ_RESULT_NAME
@@ -142,8 +144,13 @@ class Host:
         Returns:
             What ends that; calls that are under way then are still told.
 
+        Raises:
+            PluginError: it is none: nothing that can be called, or async.
+
         .. versionadded:: 0.1
         """
+        if not is_observer(observer):
+            raise PluginError(f"expected {OBSERVER}, got {kind_of(observer)}")
         return self.runtime.add_observer(plugin, observer)
 
     # -- who calls
@@ -378,7 +385,7 @@ class Host:
         return dict(self._lost)
 
     def _find_observers(self) -> None:
-        answers = self.board.plugins.ask_for_many("provide_observers", callable, "a callable")
+        answers = self.board.plugins.ask_for_many("provide_observers", is_observer, OBSERVER)
         self.runtime.watch((record.name, one) for record, observers in answers for one in observers)
 
     async def _supervise(self, source: ToolSource) -> None:

@@ -832,6 +832,37 @@ async def test_a_deadline_in_the_queue_of_an_executor_says_that_nothing_was_done
     assert (timings["execute"] > 0) is begins
 
 
+async def test_an_executor_that_never_says_that_it_began_makes_no_call_say_that_nothing_was_done(
+    hosted: Any, make_plugin: Any, autojump_clock: MockClock, caplog: Any
+) -> None:
+    """What it may answer without having begun is a failure: whoever is asked is not there."""
+
+    async def execute(context: CallContext, arguments: Any) -> Any:
+        if arguments["n"] == 0:
+            return ToolResult.of_error(ToolError(ErrorCode.INTERNAL_ERROR, "nobody is there"))
+        if arguments["n"] == 1:
+            return "done"
+        return await trio.sleep_forever()
+
+    @tool(timeout_s=3)
+    async def far(n: int) -> str:
+        raise AssertionError("it runs elsewhere")
+
+    async with hosted(far, plugins=[make_plugin("elsewhere", make_executor=lambda tool: execute)]) as host:
+        session = host.session()
+        waited = [(await session.call("far", {"n": n})).error for n in (0, 2)]
+        assert waited[1].details["executed"] is False
+        assert not caplog.records
+        assert (await session.call("far", {"n": 1})).text == "done"
+        assert (await session.call("far", {"n": 1})).text == "done"
+        (said,) = caplog.records
+        assert "far" in said.getMessage()
+        late = (await session.call("far", {"n": 2})).error
+    assert late.code is ErrorCode.TIMEOUT
+    assert "executed" not in late.details
+    assert late.details["retry"] == "unknown"
+
+
 async def test_an_executor_has_the_json_arguments_beside_the_typed_ones(hosted: Any, make_plugin: Any) -> None:
     seen: list[Any] = []
 

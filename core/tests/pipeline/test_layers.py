@@ -331,18 +331,35 @@ async def test_a_tool_without_layers_has_none_on_its_path(hosted: Any, make_plug
     assert asked.count("plain") == 1
 
 
-@pytest.mark.parametrize("answer", [[1], 3, [Layer("a", through), Layer("a", through)]], ids=["odd", "none", "twice"])
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [
+        (lambda: [1], "plugin 'layers' could not make its layers: .*gave int, expected Layer"),
+        (lambda: 3, "plugin 'layers' could not make its layers: .*gave int, expected Layer"),
+        (lambda: through, "plugin 'layers' could not make its layers: .*gave function, expected Layer"),
+        (lambda: "text", "plugin 'layers' could not make its layers: .*gave str, expected Layer"),
+        (lambda: Layer("a", "text"), "plugin 'layers' could not make its layers: .*'around' must be callable"),  # type: ignore[arg-type]
+        (lambda: Layer(5, through), "plugin 'layers' could not make its layers: .*'name' must be"),  # type: ignore[arg-type]
+        (lambda: [Layer("a", through), Layer("a", through)], "two layers are named 'a'"),
+    ],
+)  # fmt: skip
 async def test_a_tool_whose_layers_cannot_be_made_is_not_registered(
-    layered: Any, make_plugin: Any, answer: Any
+    layered: Any, make_plugin: Any, make: Any, why: str
 ) -> None:
-    plugin = make_plugin("layers", make_layers=lambda tool: answer)
+    plugin = make_plugin("layers", make_layers=lambda tool: make())
 
     @tool
     def one() -> None: ...
 
     async with open_host(plugins=[plugin]) as host:
-        with pytest.raises(PluginError):
+        with pytest.raises(PluginError, match=why):
             host.add(one)
+
+
+def test_one_name_in_after_is_a_name_and_not_its_letters() -> None:
+    assert Layer("one", through, after="other").after == ("other",)
+    assert Guard("one", Stage.LIMIT, print, after="other").after == ("other",)
+    assert Layer("one", through, after=["other", "third"]).after == ("other", "third")
 
 
 def test_layers_that_wait_for_each_other_are_refused() -> None:

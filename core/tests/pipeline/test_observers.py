@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
 import copy
 import threading
@@ -11,7 +12,19 @@ import attrs
 import pytest
 import trio
 
-from pegboard import CallContext, ErrorCode, Guard, Outcome, Stage, Timings, ToolCall, ToolError, Unobserved, tool
+from pegboard import (
+    CallContext,
+    ErrorCode,
+    Guard,
+    Outcome,
+    PluginError,
+    Stage,
+    Timings,
+    ToolCall,
+    ToolError,
+    Unobserved,
+    tool,
+)
 
 current: contextvars.ContextVar[str] = contextvars.ContextVar("current", default="nothing")
 
@@ -560,3 +573,38 @@ async def test_where_nobody_hears_other_work_nothing_is_done_for_it(host_with: A
         first["b"] = 2
     assert second == {}
     assert host.runtime.spans == ()
+
+
+# what would hear nothing ---------------------------------------
+
+
+async def _async(*_: Any) -> None:
+    raise AssertionError
+
+
+def _generator(*_: Any) -> Any:
+    yield
+
+
+async def _async_generator(*_: Any) -> Any:
+    yield
+
+
+@pytest.mark.parametrize("method", ["__call__", "itself", "begin", "unobserved", "span", "measure"])
+@pytest.mark.parametrize("deaf", [_async, _generator, _async_generator, contextlib.contextmanager(_generator)])
+async def test_what_nobody_would_await_or_run_is_no_observer(
+    hosted: Any, make_plugin: Any, deaf: Any, method: str, caplog: Any
+) -> None:
+    observer = deaf
+    if method != "itself":
+        observer = type("Observer", (), {"__call__": lambda *_: None, method: deaf})()
+    async with hosted(in_place, plugins=[make_plugin("deaf", provide_observers=[observer])]) as host:
+        with pytest.raises(PluginError, match="neither async nor a generator"):
+            host.add_observer(observer)
+        assert (await host.session().call("in_place")).ok
+    assert "neither async nor a generator" in caplog.text
+
+
+async def test_one_observer_alone_is_told_to_be_a_list(hosted: Any, make_plugin: Any, caplog: Any) -> None:
+    async with hosted(in_place, plugins=[make_plugin("one", provide_observers=lambda: print)]):
+        assert "expected a list, each of it a callable" in caplog.text

@@ -307,11 +307,21 @@ def _make_start(
     import trio
 
     if executor is not None:
+        tells = True  # until it is known to run the tool without saying so
 
         async def start_elsewhere(kwargs: Mapping[str, Any], context: CallContext, reached: Started) -> Any:
-            reached.queued()
+            nonlocal tells
+            (reached.queued if tells else reached.begun)()
             context.on_begun = reached.begun
-            return await executor(context, kwargs)
+            value = await executor(context, kwargs)
+            if not reached.yes and not (isinstance(value, ToolResult) and value.error is not None):
+                tells = False  # else a call that meets its deadline would say that nothing was done
+                log.warning(
+                    "the executor of tool %s ran it without CallContext.begun(): from now on a call of it that times "
+                    "out says that it is not known whether it was done",
+                    tool.name,
+                )
+            return value
 
         return start_elsewhere
     if tool.run == "thread":

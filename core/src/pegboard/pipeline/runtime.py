@@ -6,6 +6,7 @@ It imports no trio: a board that does not run has one too, with nothing in it.
 from __future__ import annotations
 
 import contextlib
+import inspect
 import itertools
 import logging
 import os
@@ -86,6 +87,25 @@ class Ticket(Shown):
     def abandoned(self) -> None:
         """The call is over, and the handler is not."""
         self.threads._move(self, over=False)
+
+
+OBSERVER = "a callable, neither async nor a generator, nor with such a method"
+"""What an observer is, for errors."""
+
+
+def is_observer(given: Any) -> bool:
+    """Whether something can hear calls. What an async function gives nobody would await, and a generator, one with
+    `contextlib.contextmanager` too, would not run: neither would fail, and neither would hear anything."""
+    methods = (getattr(given, name, None) for name in ("__call__", "begin", "unobserved", "span", "measure"))
+    return callable(given) and not any(map(_waits, (given, *methods)))
+
+
+def _waits(function: Any) -> bool:
+    return (
+        inspect.iscoroutinefunction(function)
+        or inspect.isasyncgenfunction(function)
+        or inspect.isgeneratorfunction(inspect.unwrap(function))
+    )
 
 
 async def _no_workers() -> Any:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Iterable
 from contextvars import ContextVar
 from inspect import iscoroutinefunction
 from itertools import islice
@@ -21,7 +22,7 @@ from pegboard._values import Shown
 from pegboard.errors import PegboardError, PluginError, place_of, reason_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     import pluggy
 
@@ -262,6 +263,8 @@ class Asking:
         """Ask for lists: every answer is read to its end, and each element must be of the kind."""
 
         def take(answer: Any) -> list[Any]:
+            if not isinstance(answer, Iterable):  # one alone, which is what authors write first
+                raise PluginError(f"gave {kind_of(answer)}, expected a list, each of it {what}")
             values = list(islice(answer, MAX_ANSWERS + 1))
             if len(values) > MAX_ANSWERS:
                 raise PluginError(f"gave more than {MAX_ANSWERS:,} answers")

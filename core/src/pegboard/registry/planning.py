@@ -6,6 +6,7 @@ The cold path: what is answered here is all that its calls need.
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
@@ -26,7 +27,7 @@ from pegboard.registry.conflicts import ClaimError, ToolDisabledError
 from pegboard.schema.jsontext import MAX_DEPTH
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from pegboard.config import Config
     from pegboard.contract import Executor, Validator
@@ -180,7 +181,7 @@ def _all_of(kind: type[Named]) -> Callable[[Any], list[Named]]:
     """Reads what a hook gives of that kind: one, or several."""
 
     def take(answer: Any) -> list[Named]:
-        given = [answer] if isinstance(answer, kind) else list(islice(answer, MAX_GUARDS + 1))
+        given = list(islice(answer, MAX_GUARDS + 1)) if isinstance(answer, Iterable) else [answer]
         if len(given) > MAX_GUARDS:
             raise TypeError(f"gave more than {MAX_GUARDS:,} {kind.__name__.lower()}s")
         if odd := [one for one in given if not isinstance(one, kind)]:
@@ -261,7 +262,7 @@ def _in_order(
     by_name: dict[str, Named] = {}
     for one in given:
         if by_name.setdefault(one.name, one) is not one:
-            raise PluginError(f"two {kind} are named {one.name!r}")
+            raise PluginError(f"two {kind} are named {one.name!r}", hint="name one of them otherwise")
     waiting = sorted(by_name.values(), key=lambda one: (*first(one), one.name))
     ordered: list[Named] = []
     while waiting:
