@@ -188,6 +188,7 @@ CONTESTANTS = (
     Contestant("pegboard-layers", "pegboard_layers", PEGBOARD_LAYERS),
     Contestant("pegboard-observed", "pegboard_observed", PEGBOARD_OBSERVED),
     Contestant("pegboard-audited", "pegboard_audited", PEGBOARD_AUDITED),
+    Contestant("pegboard-flows", "pegboard_flows", PEGBOARD),
     Contestant(
         "mcp",
         "mcp_sdk",
@@ -258,7 +259,7 @@ CONTESTANTS = (
         },
     ),
 )
-OURS = ("floors", "pegboard", "pegboard-layers", "pegboard-observed", "pegboard-audited")
+OURS = ("floors", "pegboard", "pegboard-layers", "pegboard-observed", "pegboard-audited", "pegboard-flows")
 PEERS = tuple(one.name for one in CONTESTANTS if one.name not in OURS)
 
 BRIDGES = (

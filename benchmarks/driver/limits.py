@@ -30,6 +30,9 @@ AUDITED = ("pegboard-audited", "session.call, in place, audited")
 AUDITED_ASYNC = ("pegboard-audited", "session.call, async, audited")
 UNAUDITED = ("pegboard-audited", "session.call, in place")
 UNAUDITED_ASYNC = ("pegboard-audited", "session.call, async")
+ALL_TRUSTED = ("pegboard-flows", "session.call, async")
+NOTHING_READ = ("pegboard-flows", "session.call, async, nothing read")
+MUCH_READ = ("pegboard-flows", "session.call, async, 100 of 100 kB read")
 OBSERVED_ASYNC = ("pegboard-observed", "session.call, async, an observer")
 NOT_SAMPLED_ASYNC = ("pegboard-observed", "session.call, async, not sampled")
 UNOBSERVED_ASYNC = ("pegboard-observed", "session.call, async")
@@ -105,11 +108,13 @@ def _recording(results: Results) -> float | None:
     return float(median((one - without) / bare for one, without, bare in rounds))
 
 
-def _call_more(who: tuple[str, str], reference: tuple[str, str]) -> Callable[[Results], float | None]:
-    """What one way of calling `add` costs over another, in microseconds."""
+def _call_more(
+    who: tuple[str, str], reference: tuple[str, str], tool: str = "add"
+) -> Callable[[Results], float | None]:
+    """What one way of calling a tool costs over another, in microseconds."""
 
     def find(results: Results) -> float | None:
-        ours, theirs = call_row(results, who, "add"), call_row(results, reference, "add")
+        ours, theirs = call_row(results, who, tool), call_row(results, reference, tool)
         if ours is None or theirs is None:
             return None
         return float(median(one - other for one, other in zip(ours["rounds"], theirs["rounds"], strict=False)))
@@ -256,6 +261,8 @@ LIMITS: Sequence[Limit] = (
     ),
     Limit("the audit of a call in place, writing included", 20, "us", _call_more(AUDITED, UNAUDITED)),
     Limit("the audit of a call async, writing included", 20, "us", _call_more(AUDITED_ASYNC, UNAUDITED_ASYNC)),
+    Limit("looking a mail through for words of 100 results", 50, "us", _call_more(MUCH_READ, ALL_TRUSTED, "mail")),
+    Limit("the same where nothing was read", 5, "us", _call_more(NOTHING_READ, ALL_TRUSTED, "mail")),
     Limit("add async, against the fastest peer's full path", 1.0, "x", _slowest_against_peers("add")),
     Limit("12 parameters, against the fastest peer's full path", 1.0, "x", _slowest_against_peers("rich")),
     Limit("many tools: registering in bulk, each", 60, "us", _value("registry", "register_us", registry=REGISTRY)),

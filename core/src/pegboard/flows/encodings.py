@@ -1,4 +1,4 @@
-"""The texts that a text holds in another form: percent, base64, hexadecimal, HTML entities, backslashes.
+"""The texts that a text holds in another form: percent, base64, hexadecimal, HTML, backslashes, addresses spelled out.
 
 A model that is told to may write what it has read in any of them, and so may a page that hides its orders.
 """
@@ -6,6 +6,7 @@ A model that is told to may write what it has read in any of them, and so may a 
 from __future__ import annotations
 
 import re
+import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 from pegboard.limits import ENCODED_LEVELS
@@ -16,11 +17,30 @@ if TYPE_CHECKING:
 MAX_PARTS = 1_000
 """More encoded parts of one text are not looked at: they cost time, and nobody could read them."""
 
+SHORTEST = 8
+"""Characters of the shortest text that is looked through for hexadecimal and base64."""
+SHORT_WORD = 200
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{12,}(?:\s+[A-Za-z0-9+/_-]{12,})*={0,2}")
-_GROUPS = re.compile(r"\b(?:(?:[A-Za-z0-9+/_-]{4}\s+){3,}|(?:[A-Za-z0-9+/_-]{8}\s+){2,})[A-Za-z0-9+/_-]{1,8}={0,2}")
+_SHORT_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{8,}={0,2}")
+"""The same where the value is nothing else, or an address or a path of one word: six digits are eight letters then."""
+_GROUPS = re.compile(
+    r"(?<!\S)(?:(?:[A-Za-z0-9+/_-]{4}\s+){3,}|(?:[A-Za-z0-9+/_-]{8}\s+){2,})[A-Za-z0-9+/_-]{1,8}={0,2}"
+)
 """The same in groups of four or eight, as people read codes out."""
-_HEX = re.compile(r"(?:[0-9a-fA-F]{2}){6,}")
-_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))", re.DOTALL)
+_HEX = re.compile(r"[2-7][0-9a-fA-F](?:[\s:,;-]{0,2}(?:0x|\\x)?[0-9a-fA-F]{2}){5,}")
+"""It begins with a letter or digit of ASCII, so that the letters of plain words need not be tried."""
+_BEFORE_HEX = re.compile(r"0x|[^0-9a-fA-F]")
+_QUOTED = re.compile(r"=(?:\r?\n|[0-9A-F]{2})")
+"""Quoted-printable, as mails have it (RFC 2045, 6.7): a byte, or a line that goes on."""
+_PARAMETER = re.compile(r"[?&][\w.%[\]-]{1,60}=")
+_TAG = re.compile(r"<[^<>]{0,1000}>")
+_SPELLED = re.compile(r"(?i)\s{0,3}[\[({<]?\b(at|dot)\b[\])}>]?\s{0,3}")
+"""`eve (at) example dot org`: how pages write an address that no program shall find."""
+_ESCAPE = re.compile(
+    r"\\u\{([0-9a-fA-F]{1,6})\}|\\u([0-9a-fA-F]{4})|U\+([0-9a-fA-F]{4,6})[\s,;]?|\\x([0-9a-fA-F]{2})"
+    r"|\\(?P<octal>[0-7]{3})|\\(?P<plain>.)",
+    re.DOTALL,
+)
 _PLAIN = {"n": "\n", "t": "\t", "r": "\r", "b": " ", "f": " "}
 _SEEN = re.compile(rb"[\x20-\x7e\t\r\n]{6,}")
 """What can be read in bytes that are not UTF-8 as a whole, as when the encoded text begins in the middle of a word."""
@@ -47,36 +67,59 @@ def decoded(text: str, depth: int = ENCODED_LEVELS) -> Iterator[Part]:
 
 
 def _decoded_once(text: str) -> Iterator[Part]:
-    whole = 0, len(text)
-    if "%" in text:
-        from urllib.parse import unquote
-
-        if (plain := unquote(text, errors="replace")) != text:
-            yield Part("percent", plain, *whole)
-    if "&" in text and ";" in text:
-        from html import unescape
-
-        if (plain := unescape(text)) != text:
-            yield Part("HTML entities", plain, *whole)
-    if "\\" in text and (plain := _ESCAPE.sub(_unescaped, text)) != text:
-        yield Part("backslashes", plain, *whole)
-    if len(text) < 12:
+    for form, plain in _rewritten(text):
+        if plain != text:
+            yield Part(form, plain, 0, len(text))
+    if len(text) < SHORTEST:
         return
     for found in _HEX.finditer(text):
-        for plain in _readable(bytes.fromhex(found[0])):
-            yield Part("hexadecimal", plain, *found.span())
+        digits = _BEFORE_HEX.sub("", found[0])
+        for start in (0, 1):  # what stands before it may be a digit, too
+            pairs = digits[start : start + (len(digits) - start & ~1)]
+            for plain in _readable(bytes.fromhex(pairs)):
+                yield Part("hexadecimal", plain, *found.span())
     yield from _of_base64(text)
 
 
+def _rewritten(text: str) -> Iterator[tuple[str, str]]:
+    """The text as a whole, with what is written otherwise in its place."""
+    if "%" in text:
+        from urllib.parse import unquote
+
+        yield "percent", unquote(text, errors="replace")
+    if "=" in text and _QUOTED.search(text):
+        from quopri import decodestring
+
+        yield "quoted-printable", decodestring(text.encode("utf-8", "replace")).decode("utf-8", "replace")
+    if "?" in text and "&" in text:
+        yield "parts of an address", _PARAMETER.sub("", text)
+    if "<" in text:
+        yield "HTML tags", _TAG.sub("", text)
+    if "&" in text and ";" in text:
+        from html import unescape
+
+        yield "HTML entities", unescape(text)
+    if "\\" in text or "U+" in text:
+        yield "backslashes", _ESCAPE.sub(_unescaped, text)
+    if "dot" in text or "DOT" in text:
+        yield "an address spelled out", _SPELLED.sub(lambda found: "@" if found[1].lower() == "at" else ".", text)
+
+
 def _unescaped(found: re.Match[str]) -> str:
-    code = found[1] or found[2]
-    return chr(int(code, 16)) if code else _PLAIN.get(found[3], found[3])
+    assert found.lastindex is not None
+    value = found[found.lastindex]
+    if found.lastgroup == "plain":
+        return _PLAIN.get(value, value)
+    code = int(value, 8 if found.lastgroup == "octal" else 16)
+    return chr(code) if code <= sys.maxunicode else found[0]
 
 
 def _of_base64(text: str) -> Iterator[Part]:
     import binascii
 
-    places = [found.span() for found in _BASE64.finditer(text)]
+    is_one_word = len(text) <= SHORT_WORD and not any(map(str.isspace, text))
+    found_in = _SHORT_BASE64 if is_one_word else _BASE64
+    places = [found.span() for found in found_in.finditer(text)]
     places += [found.span() for found in _GROUPS.finditer(text)]
     for start, end in places:
         letters = "".join(text[start:end].split()).rstrip("=").translate(_STANDARD)
@@ -95,6 +138,7 @@ _STANDARD = str.maketrans("-_", "+/", "=")
 
 
 def _readable(data: bytes) -> Iterator[str]:
+    data = data.replace(b"\0", b"")  # UTF-16, as PowerShell encodes it
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:

@@ -5,14 +5,22 @@ a word. Long texts are compared by windows of letters, as in Manber's "Finding s
 what was read is noted, every second one of what is asked is looked up, and since 7 and 2 have no common divisor, no run
 of `LONG` letters in common is missed, however the two are shifted against each other.
 
+Shorter values are looked for as a whole, and the words in them that are more than letters one by one. A search through
+all that is kept is dear, so every third run of `GRAM` letters that was read has a mark in a table: a value whose runs
+have none is not there (Bloom, "Space/time trade-offs in hash coding with allowable errors", 1970).
+
 What is kept lies in two generations. The older one is dropped as a whole where the newer one is full, so that nothing
 has to be taken out one by one; whose texts were dropped is remembered.
 """
 
 from __future__ import annotations
 
+import functools
+import re
+import struct
 import unicodedata
 from collections.abc import Mapping
+from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pegboard.flows.encodings import decoded
@@ -41,22 +49,52 @@ OWN_TEXT = 10_000
 MAX_PIECES = 100
 """Addresses, numbers and the like that are looked for one by one in a long text."""
 
+GRAM, EVERY_GRAM = 4, 3
+"""In bytes: a value of `WEAK` letters has such a run at each shift, wherever it stands."""
+MARKS = 250_007
+"""Places of the table of marks: a prime, so that runs that are alike lie apart."""
+CHARACTERS = range(9, 127)
+"""Codes of characters: a list of such numbers alone is a text, too."""
+
 _NOT_LETTERS = bytes(code for code in range(128) if not chr(code).isalnum())
 _AROUND_WORDS = "\"'`.,;:!?()<>[]{}*_"
+_BETWEEN_NAMES = re.compile(r"[^\w@.]+|_")
+_DIGIT = re.compile(r"(?![0-9])\d")
+_WINDOW = struct.Struct(f"{WINDOW}s")
+_GRAM = struct.Struct(f"<I{GRAM * EVERY_GRAM - GRAM}x")
 
 
 def fold(text: str) -> bytes:
-    """The letters and digits alone, without case and accents."""
+    """The letters and digits alone, without case and accents; what looks like a letter of ASCII is one."""
     if text.isascii():
         return text.lower().encode("ascii").translate(None, _NOT_LETTERS)
-    plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
-    return "".join(filter(str.isalnum, plain)).encode("utf-8", "replace")
+    return "".join(filter(str.isalnum, _plain(text))).encode("utf-8", "replace")
 
 
 def _spaced(text: str) -> bytes:
     """Folded, with what stands between the words."""
-    folded = text.lower() if text.isascii() else unicodedata.normalize("NFKD", text).casefold()
-    return folded.encode("utf-8", "replace")
+    return (text.lower() if text.isascii() else _plain(text)).encode("utf-8", "replace")
+
+
+def _plain(text: str) -> str:
+    folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
+    return _DIGIT.sub(lambda digit: str(unicodedata.decimal(digit[0])), folded.translate(_look_alikes()))
+
+
+@functools.cache
+def _look_alikes() -> dict[int, str]:
+    """Letters of other scripts that look like one of ASCII, in small letters: whether the small or the large one does,
+    both are folded alike. Letters that are blank go."""
+    from pegboard.marks import CONFUSABLE
+    from pegboard.text import HIDDEN_CHARACTERS
+
+    found = dict.fromkeys(map(ord, HIDDEN_CHARACTERS["fillers"]), "")
+    for prototype, alike in CONFUSABLE.items():
+        for letter in alike:
+            small = unicodedata.normalize("NFKD", letter.casefold())
+            if len(small) == 1 and not small.isascii():
+                found.setdefault(ord(small), prototype.casefold())
+    return found
 
 
 class Label(NamedTuple):
@@ -106,6 +144,7 @@ class _Generation:
     def __init__(self) -> None:
         self.passages: dict[Label, Passage] = {}
         self.windows: set[bytes] = set()
+        self.marks = bytearray(MARKS)
         self.texts: set[int] = set()
         self.size = 0
 
@@ -127,7 +166,26 @@ class _Generation:
         passage.spaced += _spaced(text[:GENERATION_BYTES]) + b"\0"
         self.size += len(taken) + TEXT_BYTES
         self.windows.update([taken[start : start + WINDOW] for start in range(0, len(taken) - WINDOW + 1, EVERY_READ)])
+        for start in range(0, GRAM * EVERY_GRAM, EVERY_GRAM):
+            for (gram,) in _each(_GRAM, taken[start:] + b"\0" * _GRAM.size):
+                self.marks[gram % MARKS] = 1
         return len(folded) == len(taken)
+
+    def may_hold(self, folded: bytes) -> bool:
+        """Whether a value of `WEAK` letters and more can be here; False: it is not."""
+        marks, size = self.marks, len(folded) - GRAM + 1
+        for shift in range(EVERY_GRAM):
+            for at in range(shift, size, EVERY_GRAM):
+                if not marks[int.from_bytes(folded[at : at + GRAM], "little") % MARKS]:
+                    break
+            else:
+                return True
+        return False
+
+
+def _each(shape: struct.Struct, data: bytes) -> Iterator[tuple[Any, ...]]:
+    """Each piece of that shape, one behind the other."""
+    return shape.iter_unpack(data[: len(data) - len(data) % shape.size])
 
 
 class WordsRead:
@@ -153,7 +211,7 @@ class WordsRead:
         """
         given = []
         if sum(map(len, texts_in(arguments))) <= OWN_TEXT:
-            given = [text for _, text in _leaves(arguments, ())]
+            given = [text for _, text in chain(*_chosen(arguments, ()))]
         self._waiting.append((label, texts, given))
         self._waiting_size += sum(map(len, texts)) + sum(map(len, given)) + 100
         if self._waiting_size > GENERATION_BYTES:
@@ -173,11 +231,11 @@ class WordsRead:
     def _note_own(self, given: list[str]) -> None:
         """Note those values that would have been found in nothing that was read so far."""
         passages = [*self._new.passages.values(), *self._old.passages.values()]
-        windows = self._new.windows, self._old.windows
+        kept = self._new, self._old
         for text in given:
             if hash(text) in self._own or self.dropped:  # what was forgotten may have said it
                 continue
-            is_read = _alone((), text, passages) if _is_weak(text) else any(_in_value((), text, passages, windows))
+            is_read = _alone((), text, passages) if _is_weak(text) else any(_in_value((), text, passages, kept))
             if not is_read:
                 if len(self._own) >= MAX_OWN:
                     self._own.clear()
@@ -209,17 +267,17 @@ class WordsRead:
         passages.sort(key=lambda one: -strictness(one.label))
         if not passages:
             return []
-        leaves = list(_leaves(arguments, own_words))
-        if not leaves:
+        values, others = _chosen(arguments, own_words)
+        if not (values or others):
             return _of_name(name, passages)
-        says_what = any(_identifies(leaf) for leaf in leaves if not _is_weak(leaf[1]))
-        windows = self._new.windows, self._old.windows
+        says_what = any(_identifies(text) for _, text in values if not _is_weak(text))
+        kept = self._new, self._old
         found: list[Match] = []
-        for path, text in leaves:
+        for path, text in chain(values, others):
             if hash(text) in self._own:
                 continue
             if not _is_weak(text):
-                found += _in_value(path, text, passages, windows)
+                found += _in_value(path, text, passages, kept)
             elif not says_what and (match := _alone(path, text, passages)) is not None:
                 found.append(match)
         return found
@@ -244,24 +302,51 @@ def _number(value: float) -> str:
     return str(value).removesuffix(".0")
 
 
-def _leaves(value: Any, own_words: Collection[str], path: Path = ()) -> Iterator[tuple[Path, str]]:
-    """The values of the arguments that somebody chose: texts, numbers, and keys that the tool does not name."""
+def _chosen(arguments: Any, own_words: Collection[str]) -> tuple[list[tuple[Path, str]], list[tuple[Path, str]]]:
+    """What somebody chose in the arguments, each with its place: the values; and what else may carry words, which are
+    the keys, and what was taken apart over several of either."""
+    values, keys = list(_values(arguments, own_words)), list(_keys(arguments, own_words))
+    return values, [*keys, *_put_together(values), *_put_together(keys)]
+
+
+def _values(value: Any, own_words: Collection[str], path: Path = ()) -> Iterator[tuple[Path, str]]:
+    """Texts and numbers, but those that the tool itself offers."""
     if isinstance(value, str):
         if value not in own_words and fold(value):
             yield path, value
     elif isinstance(value, Mapping):
         for key, item in value.items():
-            if key not in own_words and fold(key):
-                yield path, key
-            yield from _leaves(item, own_words, (*path, key))
+            yield from _values(item, own_words, (*path, key))
     elif isinstance(value, (list, tuple)):
-        texts = [item for item in value if isinstance(item, str)]
-        if 1 < len(texts) == len(value):
-            yield path, " ".join(texts)  # what was taken apart
+        if len(value) >= WEAK and all(type(item) is int and item in CHARACTERS for item in value):
+            yield path, "".join(map(chr, value))
         for index, item in enumerate(value):
-            yield from _leaves(item, own_words, (*path, index))
+            yield from _values(item, own_words, (*path, index))
     elif type(value) in (int, float):
         yield path, _number(value)
+
+
+def _keys(value: Any, own_words: Collection[str], path: Path = ()) -> Iterator[tuple[Path, str]]:
+    """Keys that the tool does not name."""
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            if key not in own_words and fold(key):
+                yield path or (key,), key
+            yield from _keys(item, own_words, (*path, key))
+    elif isinstance(value, (list, tuple)):
+        for index, item in enumerate(value):
+            yield from _keys(item, own_words, (*path, index))
+
+
+def _put_together(leaves: list[tuple[Path, str]]) -> Iterator[tuple[Path, str]]:
+    """Neighbours that are each too short to count, as one text: single letters, parts of a number, words of a list."""
+    for is_short, run in groupby(leaves, lambda leaf: _is_weak(leaf[1])):
+        parts = list(run) if is_short else []
+        if len(parts) > 1 and not _is_weak("".join(text for _, text in parts)):
+            first, last = parts[0][0], parts[-1][0]
+            together = tuple(one for one, other in zip(first, last, strict=False) if one == other)
+            between = "" if all(len(text) == 1 for _, text in parts) else " "
+            yield together or first, between.join(text for _, text in parts)
 
 
 def _is_weak(text: str) -> bool:
@@ -269,10 +354,9 @@ def _is_weak(text: str) -> bool:
     return size < WEAK or (size <= 2 * WEAK and text.strip().isalpha())
 
 
-def _identifies(leaf: tuple[Path, str]) -> bool:
-    """Whether a value says what the call is about: one word that is more than letters, and no name of an argument."""
-    path, text = leaf
-    return path != () and not any(map(str.isspace, text)) and not text.isalpha()
+def _identifies(text: str) -> bool:
+    """Whether a value says what the call is about: one word that is more than letters."""
+    return not any(map(str.isspace, text)) and not text.isalpha()
 
 
 def _of_name(name: str, passages: Iterable[Passage]) -> list[Match]:
@@ -304,15 +388,15 @@ def _is_letter(byte: bytearray) -> bool:
     return byte.isalnum() or byte > b"\x7f"
 
 
-def _in_value(path: Path, text: str, passages: list[Passage], windows: tuple[set[bytes], ...]) -> Iterator[Match]:
+def _in_value(path: Path, text: str, passages: list[Passage], kept: tuple[_Generation, ...]) -> Iterator[Match]:
     """The words of one value that stand in what was read, as they are or in another form."""
-    spans, label = _spans(text, passages, windows)
+    spans, label = _spans(text, passages, kept)
     if label is not None:
         plain = " ... ".join(text[start:end] for start, end in spans)
         yield Match(path, text, tuple(spans), "", plain, label)
         return
     for part in decoded(text):
-        spans, label = _spans(part.text, passages, windows)
+        spans, label = _spans(part.text, passages, kept)
         if label is not None:
             plain = " ... ".join(part.text[start:end] for start, end in spans)
             yield Match(path, text, ((part.start, part.end),), part.form, plain, label)
@@ -320,26 +404,27 @@ def _in_value(path: Path, text: str, passages: list[Passage], windows: tuple[set
 
 
 def _spans(
-    text: str, passages: list[Passage], windows: tuple[set[bytes], ...]
+    text: str, passages: list[Passage], kept: tuple[_Generation, ...]
 ) -> tuple[list[tuple[int, int]], Label | None]:
     folded = fold(text)
     if len(folded) < WEAK:
         return [], None
-    if len(folded) < LONG:
-        label = _holder(folded, passages)
-        return ([(0, len(text))] if label is not None else []), label
     spans: list[tuple[int, int]] = []
     first: Label | None = None
-    for start, end, label in _runs(folded, passages, windows):
-        first = first or label
-        spans.append((start, end))
-    if spans:
-        places = _places(text, len(folded))
-        spans = [(places[start], places[end - 1] + 1) for start, end in spans]
+    if len(folded) < LONG:
+        if (label := _holder(folded, passages, kept)) is not None:
+            return [(0, len(text))], label
+    else:
+        for start, end, label in _runs(folded, passages, kept):
+            first = first or label
+            spans.append((start, end))
+        if spans:
+            places = _places(text, len(folded))
+            spans = [(places[start], places[end - 1] + 1) for start, end in spans]
     for word in _telling_words(text):
         piece, at = fold(word), text.find(word)
-        if WEAK <= len(piece) < LONG and not any(start <= at < end for start, end in spans):
-            label = _holder(piece, passages)
+        if WEAK <= len(piece) < min(LONG, len(folded)) and not any(start <= at < end for start, end in spans):
+            label = _holder(piece, passages, kept)
             if label is not None:
                 first = first or label
                 spans.append((at, at + len(word)))
@@ -347,27 +432,34 @@ def _spans(
 
 
 def _telling_words(text: str) -> list[str]:
-    """The words that are more than letters: addresses, numbers, names of files."""
-    words = [word.strip(_AROUND_WORDS) for word in text.split() if not word.isalpha()]
-    return list(dict.fromkeys(word for word in words if not word.isalpha()))[:MAX_PIECES]
+    """The words that are more than letters - addresses, numbers, names of files - and such names inside of them."""
+    found: dict[str, None] = {}
+    for word in text.split():
+        if not word.isalpha() and not (bare := word.strip(_AROUND_WORDS)).isalpha():
+            found[bare] = None
+            if not bare.isalnum():
+                found.update(dict.fromkeys(part for part in _BETWEEN_NAMES.split(bare) if not part.isalpha()))
+    return list(found)[:MAX_PIECES]
 
 
-def _holder(folded: bytes, passages: Iterable[Passage]) -> Label | None:
+def _holder(folded: bytes, passages: Iterable[Passage], kept: tuple[_Generation, ...]) -> Label | None:
+    if not any(one.may_hold(folded) for one in kept):
+        return None
     return next((one.label for one in passages if folded in one.folded), None)
 
 
-def _runs(folded: bytes, passages: list[Passage], windows: tuple[set[bytes], ...]) -> Iterator[tuple[int, int, Label]]:
+def _runs(folded: bytes, passages: list[Passage], kept: tuple[_Generation, ...]) -> Iterator[tuple[int, int, Label]]:
     """The runs of letters that stand in a passage, the longest of each place, from left to right."""
-    new, old = windows
+    shifted = (_each(_WINDOW, folded[shift:]) for shift in range(0, WINDOW, EVERY_ASKED))
+    asked = list(chain.from_iterable(chain.from_iterable(shifted)))
+    known = {window for one in kept if one.windows for window in one.windows.intersection(asked)}
+    if not known:
+        return
     done = 0
-    starts = range(0, len(folded) - WINDOW + 1, EVERY_ASKED)
-    hits = [start for start in starts if folded[start : start + WINDOW] in new]
-    if old:
-        hits = sorted({*hits, *(start for start in starts if folded[start : start + WINDOW] in old)})
-    for start in hits:
-        if start < done:
-            continue
+    for start in range(0, len(folded) - WINDOW + 1, EVERY_ASKED):
         window = folded[start : start + WINDOW]
+        if start < done or window not in known:
+            continue
         best: tuple[int, int, Label] | None = None
         for one in passages:
             if window in one.folded:
