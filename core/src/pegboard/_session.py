@@ -113,6 +113,13 @@ class HostSession(Session):
         secrets = self._host.runtime.secrets
         return value if secrets is None else secrets.mask_value(value, source, target)
 
+    def note_read(
+        self, read: Any, *, source: str | None = None, tool: str | None = None, arguments: Any = None
+    ) -> None:
+        if (flows := self._host.runtime.flows) is not None:
+            known = None if tool is None else self._visible.plans.get(tool)
+            flows.note_read(self, read, source if known is None else known.tool, tool or "", arguments)
+
     def list_tools(self, cursor: str | None = None, limit: int = 100) -> Page:
         snapshot = self._offered
         return page_of(snapshot.tools, snapshot.names, cursor, limit)

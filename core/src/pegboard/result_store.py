@@ -29,11 +29,13 @@ MAX_WORD = 200
 
 @attrs.frozen(eq=False, repr=False)
 class StoredResult(Value):
-    """One result: its pages, the bytes they take, when it is forgotten (seconds of the monotonic clock)."""
+    """One result: its pages, the bytes they take, when it is forgotten (seconds of the monotonic clock), and the tool
+    that answered it."""
 
     pages: tuple[str, ...]
     size: int
     until: float
+    tool: str = ""
 
 
 class ResultStore:
@@ -74,7 +76,7 @@ class ResultStore:
         # A page of characters that are one byte each; others take up to four, and get fewer on a page.
         per_page = max(1, max_bytes if size == len(text) else max_bytes // 4)
         pages = tuple(text[start : start + per_page] for start in range(0, len(text), per_page))
-        key = self._keep(StoredResult(pages, size, self._clock() + self._for_s))
+        key = self._keep(StoredResult(pages, size, self._clock() + self._for_s, result.name))
         advice = f'read on with read_result(id="{key}", page=2)' if key else "the rest is too large to be kept"
         note = f"[page 1 of {len(pages)}, {size} bytes in all; {advice}]"
         cut = {"id": key, "page": 1, "pages": len(pages), "bytes": size}
@@ -98,6 +100,11 @@ class ResultStore:
         note = f"[page {number} of {len(kept.pages)}" + (f"; next: page={number + 1}]" if more else "]")
         data = {"id": key, "page": number, "pages": len(kept.pages)}
         return ToolResult((TextContent(kept.pages[number - 1]), TextContent(note)), data)
+
+    def tool_of(self, key: str) -> str:
+        """The name of the tool that answered a stored result; nothing: it is not kept."""
+        kept = self._kept.get(key)
+        return "" if kept is None else kept.tool
 
     def _keep(self, kept: StoredResult) -> str | None:
         if kept.size > self._max_bytes:

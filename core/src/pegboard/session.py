@@ -85,6 +85,10 @@ class StoredResults(Protocol):
         """One page of a result."""
         ...
 
+    def tool_of(self, key: str) -> str:
+        """The name of the tool that answered a result; nothing: it is not kept."""
+        ...
+
     def cut(self, result: ToolResult, max_bytes: int) -> ToolResult:
         """Cut a result that is too large, and keep the whole of it."""
         ...
@@ -155,6 +159,23 @@ class Session(Protocol):
 
         Raises:
             ToolError: FORBIDDEN, reason `secrets`: the configuration refuses that.
+
+        .. versionadded:: 0.1
+        """
+        ...
+
+    def note_read(
+        self, read: Any, *, source: str | None = None, tool: str | None = None, arguments: Any = None
+    ) -> None:
+        """Note what the model behind the session reads though no call of the session answered it: a prompt, a resource,
+        results of a conversation that goes on. Words of it then count as those of a result (see `[flows]`).
+
+        Args:
+            read: JSON, or a `ToolResult`.
+            source: whose it is.
+            tool: the tool that answered it, in an earlier session; one that is not here any more is nobody's, and so
+                is not trusted.
+            arguments: of that call.
 
         .. versionadded:: 0.1
         """

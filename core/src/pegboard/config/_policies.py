@@ -13,7 +13,9 @@ from pegboard._frozen import EMPTY
 from pegboard._values import Value
 
 if TYPE_CHECKING:
-    from pegboard.tools import Tool
+    from collections.abc import Iterable
+
+    from pegboard.tools import Origin, Tool
 
 TAG = "tag:"
 _TABLES = ("from", "to")
@@ -61,11 +63,15 @@ class PolicyTable(Value):
 
     def said_from(self, tool: Tool) -> str | None:
         """What is said of the results of a tool; None: nothing."""
-        return _said(self.sources, tool, self.words)
+        return _said(self.sources, tool.name, tool.tags, tool.origin, self.words)
+
+    def said_of(self, origin: Origin) -> str | None:
+        """What is said of what a source has beside tools; None: nothing."""
+        return _said(self.sources, "", (), origin, self.words)
 
     def said_to(self, tool: Tool) -> str | None:
         """What is said of the arguments of a tool; None: nothing."""
-        return _said(self.targets, tool, self.words)
+        return _said(self.targets, tool.name, tool.tags, tool.origin, self.words)
 
     def judge(self, source: str | None, target: str | None) -> str:
         """What holds where `from` says the one and `to` the other: the stricter; nothing of both: the default."""
@@ -73,16 +79,17 @@ class PolicyTable(Value):
         return max(said, key=self.words.index) if said else self.default
 
 
-def _said(table: Mapping[str, str], tool: Tool, words: tuple[str, ...]) -> str | None:
+def _said(
+    table: Mapping[str, str], name: str, tags: Iterable[str], origin: Origin, words: tuple[str, ...]
+) -> str | None:
     """What the nearest name of a tool says: its own, else a tag's, else that of where it comes from."""
     if not table:
         return None
-    tags = [table[TAG + one] for one in tool.tags if TAG + one in table]
-    origin = tool.origin
+    said_by_tag = [table[TAG + one] for one in tags if TAG + one in table]
     names = (origin.source, origin.plugin, origin.distribution)
     nearest = [
-        table.get(tool.name),
-        max(tags, key=words.index, default=None),
+        table.get(name),
+        max(said_by_tag, key=words.index, default=None),
         *(table.get(one or "") for one in names),
     ]
     return next((word for word in nearest if word is not None), None)

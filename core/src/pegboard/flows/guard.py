@@ -20,16 +20,17 @@ from pegboard.content import TextContent
 from pegboard.contract import Guard, Stage
 from pegboard.errors import ErrorCode, ToolError
 from pegboard.flows.words import Label, Match, WordsRead, texts_in
+from pegboard.results import ToolResult
 from pegboard.schema.jsontext import shorten_text
+from pegboard.tools import READ_RESULT_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from pegboard.config._policies import PolicyTable
     from pegboard.context import CallContext
-    from pegboard.results import ToolResult
     from pegboard.session import Session
-    from pegboard.tools import Tool
+    from pegboard.tools import Origin, Tool
 
 MAX_SHOWN = 5
 """How many values a question shows; the arguments stand below it as a whole."""
@@ -43,42 +44,78 @@ class Flows:
 
     Args:
         settings: `[flows]`.
-        is_untrusted: whether the source of a tool is one that nobody has said to trust.
+        is_untrusted: whether what comes from there is of a source that nobody has said to trust.
+        origin_of: the origin of what a source has.
     """
 
-    def __init__(self, settings: PolicyTable, is_untrusted: Callable[[Tool], bool]) -> None:
+    def __init__(
+        self, settings: PolicyTable, is_untrusted: Callable[[Origin], bool], origin_of: Callable[[str], Origin]
+    ) -> None:
         self._settings = settings
         self._is_untrusted = is_untrusted
+        self._origin_of = origin_of
         self._read: WeakKeyDictionary[Session, WordsRead] = WeakKeyDictionary()
 
     def guards_of(self, tool: Tool) -> list[Guard]:
         """What notes the results of a tool, and what asks before its calls."""
         guards: list[Guard] = []
-        said = self._settings.said_from(tool)
-        if said != "allow" and (said is not None or self._is_untrusted(tool)):
-            guards.append(self._make_note(tool, said))
+        if tool.name == READ_RESULT_NAME and tool.origin.plugin == "core":
+            guards.append(self._make_page_note())
+        elif (label := self._label_of(tool)) is not None:
+            guards.append(self._make_note(label))
         said = self._settings.said_to(tool)
         if said != "allow" and (said is not None or could_harm(tool)):
             guards.append(self._make_ask(tool, said))
         return guards
 
-    def _make_note(self, tool: Tool, said: str | None) -> Guard:
-        label = Label(key_of(tool), shown_source(tool), said, plugin_key_of(tool))
+    def _label_of(self, one: Tool | str) -> Label | None:
+        """The label of what a tool answers, or of what a source has beside tools; None: nobody is asked about it."""
+        if isinstance(one, str):
+            origin = self._origin_of(one)
+            said, shown = self._settings.said_of(origin), str(origin)
+        else:
+            origin, said, shown = one.origin, self._settings.said_from(one), shown_source(one)
+        if said == "allow" or (said is None and not self._is_untrusted(origin)):
+            return None
+        return Label(key_of(origin), shown, said, plugin_key_of(origin))
 
+    def note_read(self, session: Session, read: Any, by: Tool | str | None, name: str, arguments: Any) -> None:
+        """See `Session.note_read`.
+
+        Args:
+            by: the tool or the source; None: nobody who is here.
+            name: how it was called.
+        """
+        label = Label(f"tool {name}", f"`{name}`") if by is None else self._label_of(by)
+        if label is not None:
+            self._note(session, label, list(_texts_of(read)), arguments)
+
+    def _note(self, session: Session, label: Label, texts: list[str], arguments: Any = None) -> None:
+        if texts:
+            read = self._read.get(session)
+            if read is None:
+                read = self._read[session] = WordsRead()
+            read.note(label, texts, arguments)
+
+    def _make_note(self, label: Label) -> Guard:
         def note(context: CallContext, result: ToolResult) -> ToolResult:
-            texts = list(_texts_of(result))
-            if texts:
-                read = self._read.get(context.session)
-                if read is None:
-                    read = self._read[context.session] = WordsRead()
-                read.note(label, texts, context.arguments)
+            self._note(context.session, label, list(_texts_of(result)), context.arguments)
             return result
 
-        note.reads_only = True  # type: ignore[attr-defined]
-        return Guard(name="flows.note", stage=Stage.FILTER, check=note)
+        return _noting(note)
+
+    def _make_page_note(self) -> Guard:
+        """Of `read_result`: of a result that is longer than what is kept of it, this page counts from now on."""
+
+        def note(context: CallContext, result: ToolResult) -> ToolResult:
+            if answered := context.session.kept.tool_of(context.arguments["id"]):
+                context.session.note_read(result, tool=answered)
+            return result
+
+        return _noting(note)
 
     def _make_ask(self, tool: Tool, said: str | None) -> Guard:
-        skip = None if said is not None else key_of(tool)
+        skip = None if said is not None else key_of(tool.origin)
         own_words = own_words_of(tool)
         sanitises = tool.sanitises
         judge, words = self._settings.judge, self._settings.words
@@ -142,16 +179,15 @@ def could_harm(tool: Tool) -> bool:
     return changes or bool(marks.open_world) or bool(tool.secrets)
 
 
-def key_of(tool: Tool) -> str:
+def key_of(origin: Origin) -> str:
     """Tools of one source, or of one plugin that has none, are not asked about what the others of it said; nor is a
     tool of a plugin about what its sources said, as the one that reads a resource which a server named."""
-    source = tool.origin.source
-    return f"source {source}" if source else plugin_key_of(tool)
+    return f"source {origin.source}" if origin.source else plugin_key_of(origin)
 
 
-def plugin_key_of(tool: Tool) -> str:
-    """The key of the plugin that a tool is of."""
-    return f"plugin {tool.origin.distribution} {tool.origin.plugin}"
+def plugin_key_of(origin: Origin) -> str:
+    """The key of the plugin that something is of."""
+    return f"plugin {origin.distribution} {origin.plugin}"
 
 
 def shown_source(tool: Tool) -> str:
@@ -176,8 +212,16 @@ def own_words_of(tool: Tool) -> frozenset[str]:
     return frozenset(words)
 
 
-def _texts_of(result: ToolResult) -> Iterator[str]:
-    for block in result.content:
+def _noting(note: Callable[[CallContext, ToolResult], ToolResult]) -> Guard:
+    note.reads_only = True  # type: ignore[attr-defined]
+    return Guard(name="flows.note", stage=Stage.FILTER, check=note)
+
+
+def _texts_of(read: Any) -> Iterator[str]:
+    if not isinstance(read, ToolResult):
+        yield from filter(None, ["\n".join(texts_in(read))])
+        return
+    for block in read.content:
         if isinstance(block, TextContent):
             yield block.text
             continue
@@ -186,10 +230,10 @@ def _texts_of(result: ToolResult) -> Iterator[str]:
                 yield label
         if getattr(block, "is_text", False) and block.data:
             yield block.data.decode("utf-8", "replace")
-    if result.data and result.data != {"result": result.text}:  # a plain text is its own data
-        yield "\n".join(texts_in(result.data))
-    if result.error is not None and result.error.details:
-        yield "\n".join(texts_in(result.error.details))
+    if read.data and read.data != {"result": read.text}:  # a plain text is its own data
+        yield "\n".join(texts_in(read.data))
+    if read.error is not None and read.error.details:
+        yield "\n".join(texts_in(read.error.details))
 
 
 def _said(tool: Tool, found: list[Match], dropped: list[Label]) -> str:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 
     from pegboard.contract import Observer, Outcome, SpanKind
+    from pegboard.flows.guard import Flows
     from pegboard.secrets.mask import SecretMask
     from pegboard.session import Session
     from pegboard.tools import Tool, ToolCall
@@ -127,6 +128,8 @@ class Runtime(Shown):
     make_secrets: Callable[[], SecretMask | None] = attrs.field(default=lambda: None, repr=False)
     has_secret_rules: bool = False
     """Whether `[secrets]` says anything, so that it may be about any tool."""
+    flows: Flows | None = attrs.field(default=None, init=False, repr=False)
+    """Guards what goes from untrusted sources into other tools; None: there are none."""
     observers: Observers = ()
     """Who hears of calls. `watch` sets them."""
     begins: tuple[tuple[int, Callable[..., Any]], ...] = attrs.field(default=(), init=False)

@@ -420,7 +420,7 @@ class Board:
 
         settings = PolicyTable.of(self.config.core.flows, FLOW_WORDS)
         if (self._sources.has_untrusted or settings.watches) and not settings.allows_all:
-            self._planner.flows = Flows(settings, self._sources.is_untrusted)
+            self.runtime.flows = Flows(settings, self._sources.is_untrusted, self._sources.origin_of)
 
     def _make_secret_mask(self) -> SecretMask | None:
         """What masks secrets that go to models, and to servers that they do not belong to."""

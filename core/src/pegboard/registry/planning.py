@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from pegboard.config import Config
     from pegboard.contract import Executor, Validator
-    from pegboard.flows.guard import Flows
     from pegboard.pipeline.runtime import Runtime
     from pegboard.registry.asking import Asking, PluginRecord
     from pegboard.registry.limit_stores import LimitStores
@@ -50,7 +49,6 @@ class Planner:
 
     Attributes:
         failed_validators: plugins whose `make_validator` raised, with where; they counted as None.
-        flows: guards what goes from untrusted sources into other tools; None: there are none.
     """
 
     def __init__(self, config: Config, plugins: Asking, runtime: Runtime, limit_stores: LimitStores) -> None:
@@ -59,7 +57,6 @@ class Planner:
         self._limit_stores = limit_stores
         self._runtime = runtime
         self.failed_validators: dict[str, str] = {}
-        self.flows: Flows | None = None
 
     def plan(self, one: Tool) -> Plan:
         """The plan of a tool whose limits are settled.
@@ -90,8 +87,8 @@ class Planner:
     def _guards(self, one: Tool) -> tuple[Guard, ...]:
         asked = self._plugins.ask("make_guards", _all_of(Guard), _unguarded, tool=one)
         guards = [guard for _, given in asked for guard in given]
-        if self.flows is not None:
-            guards += self.flows.guards_of(one)
+        if self._runtime.flows is not None:
+            guards += self._runtime.flows.guards_of(one)
         if not guards:
             return ()
         if observed := self._config.observe:

@@ -76,16 +76,16 @@ class Sources:
         """Whether there is a source that nobody said to trust."""
         return any(not _is_trusted(source) for _, source in self.provided)
 
-    def is_untrusted(self, tool: Tool) -> bool:
-        """Whether what a tool answers comes from a source that nobody said to trust.
+    def is_untrusted(self, origin: Origin) -> bool:
+        """Whether what comes from there is of a source that nobody said to trust.
 
         A tool of the source's plugin that belongs to no source itself, such as one that reads any server's resources,
         counts as of all of them.
         """
-        owner = self._owners.get(tool.origin.source or "")
+        owner = self._owners.get(origin.source or "")
         if owner is not None:
             return not _is_trusted(owner[1])
-        plugin = tool.origin.plugin
+        plugin = origin.plugin
         return plugin is not None and any(
             record.name == plugin and not _is_trusted(source) for record, source in self._owners.values()
         )

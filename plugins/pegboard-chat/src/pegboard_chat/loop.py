@@ -156,6 +156,7 @@ class Chat:
         self._question: _Question | None = None
         start = conversation if conversation is not None else Conversation(self.settings.system)
         self.conversation = unique_ids(closed(start))
+        _note_read(self.session, self.conversation)
 
     def ask(
         self, *content: str | Content, tool_choice: ToolChoice = "auto"
@@ -639,6 +640,15 @@ class _Turn:
         self.message = message
         self.begun: set[int] = set()
         self.results: list[ToolResult | None] = [None] * len(message.calls)
+
+
+def _note_read(session: Session, conversation: Conversation) -> None:
+    """Have the results of an earlier session count as read in this one: words of theirs are asked about (`[flows]`)."""
+    calls = {call.id: call for message in conversation.messages for call in message.calls}
+    for message in conversation.messages:
+        for result in message.results:
+            arguments = calls[result.id].arguments if result.id in calls else None
+            session.note_read(result, tool=result.name, arguments=arguments)
 
 
 def settings_of(host: Any) -> ChatSettings:

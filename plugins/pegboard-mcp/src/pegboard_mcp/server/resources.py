@@ -129,7 +129,7 @@ class ServedResources:
             messages = [Message(one.role, clean_blocks((one.content,))[0][0]) for one in messages]
         answer: dict[str, Any] = {
             "messages": [
-                {"role": one.role, "content": _masked(session, block_json(one.content), prompt.source)}
+                {"role": one.role, "content": _shown(session, block_json(one.content), prompt.source)}
                 for one in messages
             ]
         }
@@ -161,12 +161,12 @@ class ServedResources:
         if isinstance(got, str):
             got = clean(got)[0] if found.source is None else got
             text = {"uri": uri, "mimeType": found.mime_type or "text/plain", "text": got}
-            return {"contents": [_masked(session, text, found.source)]}
+            return {"contents": [_shown(session, text, found.source)]}
         if isinstance(got, (bytes, bytearray)):
             return {"contents": [_blob(uri, bytes(got), found.mime_type)]}
         blocks = clean_blocks(tuple(got))[0] if found.source is None else got
         contents = (_contents_of(uri, block, found.mime_type) for block in blocks)
-        return {"contents": [_masked(session, one, found.source) for one in contents]}
+        return {"contents": [_shown(session, one, found.source) for one in contents]}
 
     def find(self, uri: str) -> Resource | ResourceTemplate | None:
         """The resource at a URI, else the first template in the order of templates that fits it."""
@@ -238,12 +238,15 @@ def _blob(uri: str, data: bytes, mime_type: str | None) -> dict[str, Any]:
     return {"uri": uri, "mimeType": mime_type or "application/octet-stream", "blob": blob}
 
 
-def _masked(session: Session, block: dict[str, Any], source: str | None) -> dict[str, Any]:
-    """A block without keys and passwords; encoded bytes hold none that a model could read."""
+def _shown(session: Session, block: dict[str, Any], source: str | None) -> dict[str, Any]:
+    """A block as the model behind the session reads it: noted as its source's, and without keys and passwords; encoded
+    bytes hold none that a model could read."""
     encoded = {key: block[key] for key in ("data", "blob") if isinstance(block.get(key), str)}
     shown = {key: value for key, value in block.items() if key not in encoded and key != "resource"}
     if isinstance(inner := block.get("resource"), dict):
-        encoded["resource"] = _masked(session, inner, source)
+        encoded["resource"] = _shown(session, inner, source)
+    if source is not None:
+        session.note_read(shown, source=source)
     return {**session.masked(shown, source=source), **encoded}
 
 
