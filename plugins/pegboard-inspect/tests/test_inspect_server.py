@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import sys
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 import trio
 
+import pegboard_inspect
 from pegboard import CallContext, ErrorCode, ToolError, hookimpl, tool
 from pegboard_inspect import Page, PageStream, plugin
 from pegboard_inspect.access import GUESSES_S, MAX_GUESSES
@@ -817,3 +820,16 @@ async def test_who_looks_on_is_sent_away_at_the_end(inspected: Any) -> None:
             await stream.batch()
             host = it.host
         assert host.runtime.observers == ()
+
+
+def test_the_modules_of_the_first_view_are_asked_for_all_at_once() -> None:
+    static = Path(pegboard_inspect.__file__).parent / "static"
+    needed, left = set[str](), ["app.js"]
+    while left:
+        name = left.pop()
+        needed.add(name)
+        found = re.findall(r'^import .* from "\./([\w.]+)";$', (static / name).read_text(), re.MULTILINE)
+        left += [one for one in found if one not in needed]
+    asked = re.findall(r'(?:src|rel="modulepreload" href)="/static/([\w.]+)"', (static / "index.html").read_text())
+    assert sorted(asked) == sorted(needed)
+    assert "form.js" not in needed  # what a page needs that is not the first one comes after it

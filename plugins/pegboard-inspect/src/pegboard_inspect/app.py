@@ -15,6 +15,7 @@ one of another server on this machine, nor a name that was made to point here ge
 from __future__ import annotations
 
 import contextlib
+import functools
 import logging
 import math
 import os
@@ -33,7 +34,7 @@ from pegboard_inspect.calling import LogLines, RunningCall, answer_of, current
 from pegboard_inspect.pages import Page, PageStream
 from pegboard_inspect.recording import Recording
 from pegboard_inspect.settings import InspectSettings
-from pegboard_inspect.web import MAX_BODY, RefusedError, Request, as_json
+from pegboard_inspect.web import MAX_BODY, Body, RefusedError, Request, as_json
 from pegboard_serving import Caller, HostCheck, Tokens
 from pegboard_serving.bodies import Bodies
 
@@ -94,14 +95,14 @@ class Inspector:
         self._entered = entered
         self._check = HostCheck(bind, allowed_hosts=settings.allowed_hosts, allowed_origins=())
         self._bodies = Bodies(MAX_BODY)
-        self._static = _static()
-        self._index = self._static.pop("index.html")[0]
+        self._static = dict(_static())
+        self._index = self._static.pop("index.html").plain
         self._pages = pages_of(host) | {page.path: page for page in pages}
         for path, page in self._pages.items():
             for suffix, content in ((".js", page.module), (".css", page.style)):
-                self._static[f"pages/{path}{suffix}"] = (content.encode(), TYPES[suffix])
+                self._static[f"pages/{path}{suffix}"] = Body.of(content.encode(), TYPES[suffix], level=9)
         self._watchers = 0
-        self._known: dict[Any, bytes] = {}
+        self._known: dict[Any, Body] = {}
         self._flying: set[trio.CancelScope] = set()
         self._stopping = False
         self._get: Mapping[str, Handler] = {
@@ -162,8 +163,7 @@ class Inspector:
             _require_method(request, "GET")
             if rest not in self._static:
                 raise RefusedError(404, "nothing is served here")
-            body, kind = self._static[rest]
-            await request.answer_compressed(200, body, kind)
+            await request.answer_body(self._static[rest])
         elif request.path == "/enter":
             self._require_own(request)
             await self._enter(request)
@@ -254,18 +254,18 @@ class Inspector:
         board, profile = self._host.board, request.query("profile") or visitor.session.profile
         states = tuple((name, state[0]) for name, state in board.source_states.items())
         key = ("tools", profile, board.registry.snapshot.version, states)
-        await request.answer_json_bytes(await self._computed(key, lambda: catalogue.rows(board, profile)))
+        await request.answer_body(await self._computed(key, lambda: catalogue.rows(board, profile)))
 
     async def _costs(self, request: Request, visitor: Visitor) -> None:
         board, dialect = self._host.board, request.query("dialect") or "json"
         key = ("costs", dialect, board.registry.snapshot.version)
-        await request.answer_json_bytes(await self._computed(key, lambda: catalogue.costs(board, dialect)))
+        await request.answer_body(await self._computed(key, lambda: catalogue.costs(board, dialect)))
 
-    async def _computed(self, key: tuple[Any, ...], make: Callable[[], Any]) -> bytes:
+    async def _computed(self, key: tuple[Any, ...], make: Callable[[], Any]) -> Body:
         """What is the same until the board changes, as JSON; made in a thread, since of thousands of tools it takes
         longer than calls should wait."""
         if key not in self._known:
-            made = await trio.to_thread.run_sync(lambda: as_json(make()))
+            made = await trio.to_thread.run_sync(lambda: Body.of(as_json(make()), level=6))
             self._known = {other: body for other, body in self._known.items() if other[:2] != key[:2]}
             self._known[key] = made
         return self._known[key]
@@ -481,14 +481,15 @@ def _require_method(request: Request, method: str) -> None:
         raise RefusedError(405, "this is not served in that way")
 
 
-def _static() -> dict[str, tuple[bytes, str]]:
+@functools.cache
+def _static() -> Mapping[str, Body]:
     """The files of the page, by name: what is not one of them cannot be asked for."""
     folder = resources.files("pegboard_inspect") / "static"
     found = {}
     for file in folder.iterdir():
         suffix = f".{file.name.rpartition('.')[2]}"
         if suffix in TYPES or file.name == "index.html":
-            found[file.name] = (file.read_bytes(), TYPES.get(suffix, HTML))
+            found[file.name] = Body.of(file.read_bytes(), TYPES.get(suffix, HTML), level=9)
     return found
 
 

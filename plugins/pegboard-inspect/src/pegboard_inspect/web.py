@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pegboard.limits import JSON_BYTES
 from pegboard.schema.envelope import TooLong
@@ -56,6 +56,27 @@ class RefusedError(Exception):
         super().__init__(why)
         self.status = status
         self.headers = headers
+
+
+class Body(NamedTuple):
+    """What is answered, as it is and compressed; None: too short for that."""
+
+    plain: bytes
+    packed: bytes | None
+    kind: str
+
+    @classmethod
+    def of(cls, plain: bytes, kind: str = "application/json", *, level: int = 1) -> Body:
+        """The body of an answer.
+
+        Args:
+            plain: as it is.
+            kind: its media type.
+            level: how hard it is compressed: once for files, at every answer for others.
+        """
+        import gzip
+
+        return cls(plain, gzip.compress(plain, level) if len(plain) > MIN_COMPRESSED else None, kind)
 
 
 class Request:
@@ -131,24 +152,14 @@ class Request:
 
     async def answer_json(self, value: Any, status: int = 200, headers: Iterable[tuple[bytes, bytes]] = ()) -> None:
         """A JSON value as the answer."""
-        await self.answer_json_bytes(as_json(value), status, headers)
+        await self.answer_body(Body.of(as_json(value)), status, headers)
 
-    async def answer_json_bytes(
-        self, body: bytes, status: int = 200, headers: Iterable[tuple[bytes, bytes]] = ()
-    ) -> None:
-        """What is JSON already."""
-        await self.answer_compressed(status, body, "application/json", headers)
-
-    async def answer_compressed(
-        self, status: int, body: bytes, kind: str, headers: Iterable[tuple[bytes, bytes]] = ()
-    ) -> None:
-        """A whole answer, compressed where it is long: ten thousand tools are some megabytes."""
-        if len(body) > MIN_COMPRESSED and "gzip" in (self.header(b"accept-encoding") or ""):
-            import gzip
-
-            body = gzip.compress(body, 1)
-            headers = [*headers, (b"content-encoding", b"gzip")]
-        await self.answer(status, body, kind, headers)
+    async def answer_body(self, body: Body, status: int = 200, headers: Iterable[tuple[bytes, bytes]] = ()) -> None:
+        """A whole answer, compressed where it is long and the browser understands that."""
+        if body.packed is not None and "gzip" in (self.header(b"accept-encoding") or ""):
+            await self.answer(status, body.packed, body.kind, [*headers, (b"content-encoding", b"gzip")])
+        else:
+            await self.answer(status, body.plain, body.kind, headers)
 
 
 def as_json(value: Any) -> bytes:

@@ -2,8 +2,8 @@
 
 import { parse } from "./json.js";
 
-const base = location.pathname.startsWith("/s-") ? `${location.origin}${location.pathname}` : null;
-export const isIn = base !== null;
+let base = `${location.origin}${location.pathname}`;
+export const isIn = () => base.startsWith(`${location.origin}/s-`);
 
 export class Problem extends Error {
   constructor(message, hint, status) {
@@ -19,22 +19,33 @@ async function answered(response) {
   return answer;
 }
 
-async function ask(path, options) {
-  let response;
+/** A fetch whose failure is told as what it means. */
+async function reached(work) {
   try {
-    response = await fetch(path, { credentials: "same-origin", cache: "no-store", ...options });
+    return await work;
   } catch (problem) {
-    if (problem.name === "AbortError") throw problem;
+    if (!(problem instanceof TypeError)) throw problem; // of fetch and import alike: nobody is there
     throw new Problem("the program does not answer", "is pegboard inspect still running?", 0);
   }
-  return response;
 }
+
+const ask = (path, options) => reached(fetch(path, { credentials: "same-origin", cache: "no-store", ...options }));
+
+/** A module of the page that is not there from the beginning. */
+export const load = (path) => reached(import(path));
 
 const json = (value, signal) => ({ method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(value), signal });
 
 export const get = async (what) => answered(await ask(`${base}api/${what}`));
 export const post = async (what, value, signal) => answered(await ask(`${base}api/${what}`, json(value, signal)));
-export const enter = async (token) => answered(await ask("/enter", json({ token })));
+
+/** Let this page in: it goes on below its own path, and is not loaded once more. */
+export async function enter(token, hash) {
+  const own = (await answered(await ask("/enter", json({ token })))).base;
+  history.replaceState(null, "", `${own}${hash}`);
+  base = `${location.origin}${own}`;
+}
+
 export const live = () => new EventSource(`${base}api/live`);
 
 /** One call: `hear` is given all that it says; `args` is JSON text, so that no number is rounded. */
@@ -46,12 +57,17 @@ export async function stream(what, body, hear, signal) {
   if (!response.ok) return answered(response);
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return null;
-    const lines = (rest + value).split("\n");
-    rest = lines.pop();
-    for (const line of lines) hear(parse(line));
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return null;
+      const lines = value.split("\n"); // not what came before with it: of a long line that would be looked at again and again
+      lines[0] = rest + lines[0];
+      rest = lines.pop();
+      for (const line of lines) hear(parse(line));
+    }
+  } finally {
+    reader.cancel().catch(() => {}); // whoever heard enough leaves
   }
 }
 

@@ -1,21 +1,14 @@
 // Lets the browser in, then shows the page that the fragment names.
 
-import { Problem, enter, get, isIn, post, stream } from "./api.js";
-import { asking } from "./asking.js";
-import { dialog, fill, h, question, say, tabs, tree, table, text } from "./dom.js";
-import { Form } from "./form.js";
-import * as calls from "./calls.js";
-import { parse } from "./json.js";
-import { linkTo, markdown } from "./markdown.js";
-import { ms, resultView } from "./results.js";
-import * as tool from "./tool.js";
+import { enter, get, isIn, load } from "./api.js";
+import { fill, h, say, text } from "./dom.js";
 import * as tools from "./tools.js";
-import { Written } from "./written.js";
 
 const main = document.getElementById("main");
-const OWN = { tools: tools.show, tool: tool.show, calls: calls.show };
+const OWN = { tools: async () => tools, tool: () => load("./tool.js"), calls: () => load("./calls.js") }; // what the first view needs comes with it, the others after it
 let about = null;
 let leave = null;
+let turn = 0; // of the page that is shown: what an older one still does is not shown
 
 function problem(error) {
   return h("section", { class: "problem", role: "alert" }, h("h1", {}, "That did not work"), text(error.message, "p"), error.hint && text(error.hint, "p", { class: "quiet" }));
@@ -34,7 +27,8 @@ async function come() {
 
 async function comeBy(token, page = null) {
   try {
-    location.replace(`${(await enter(token)).base}#/${page ?? "tools"}`);
+    await enter(token, `#/${page ?? "tools"}`);
+    begin();
   } catch (error) {
     askToken(problem(error), h("p", {}, "pegboard inspect tells a new address whenever one was used; start it again for another."));
   }
@@ -54,43 +48,22 @@ function drawNavigation(path) {
   fill(document.getElementById("who"), text(who.join(" · ")));
 }
 
-/** What a page of a plugin asks, and what shows it; docs/how-to/inspect-the-board.md says each. */
-const boardOf = (page, name) => ({
-  name,
-  h, text, tree, table, tabs, fill, dialog, say, ms, parse, markdown, result: resultView, waterfall: calls.waterfall, question, guards: calls.guardsOf,
-  form: (schema, changed, options) => new Form(schema, changed, options),
-  written: (schema, options) => new Written(schema, options),
-  link: linkTo,
-  data: () => get(`pages/${page.path}`),
-  act: (name, value) => post(`pages/${page.path}/${name}`, { value }),
-  stream: (name, value, hear, options) => listen(`pages/${page.path}/${name}`, value, hear, options),
-});
-
-/** Each value of a stream to `hear`, until it ends; progress and lines of log to `note`. */
-async function listen(what, value, hear, { signal = new AbortController().signal, note = () => {} } = {}) {
-  const ask = asking(signal);
-  let ended = false;
-  await stream(what, JSON.stringify({ value }), (one) => {
-    ask(one);
-    if (one.kind === "said") hear(one.value);
-    if (one.kind === "progress" || one.kind === "log") note(one);
-    if (one.kind === "problem") throw new Problem(one.problem, one.hint, 409);
-    ended ||= one.kind === "done";
-  }, signal);
-  if (!ended) throw new Problem("the program ended before it was done", "is pegboard inspect still running?", 0);
-}
+const moduleOf = (page) => Promise.all([load("./board.js"), load(`/static/pages/${page.path}.js`)]);
 
 async function showPlugin(root, page, name) {
   if (page.has_style && !document.getElementById(`style-${page.path}`)) {
     await new Promise((there) => document.head.append(h("link", { rel: "stylesheet", id: `style-${page.path}`, href: `/static/pages/${page.path}.css`, onload: there, onerror: there })));
   }
-  const module = await import(`/static/pages/${page.path}.js`);
+  const [{ boardOf }, module] = await moduleOf(page);
   return module.default(root, boardOf(page, name));
 }
 
 /** Let pages that have something to tell at any time hear of it, whichever is shown. */
-function watchPages() {
-  for (const page of about.pages.filter((one) => one.watches)) import(`/static/pages/${page.path}.js`).then((module) => module.watch(boardOf(page, "")), (problem) => say(problem.message));
+async function watchPages() {
+  for (const page of about.pages.filter((one) => one.watches)) {
+    const [{ boardOf }, module] = await moduleOf(page);
+    module.watch(boardOf(page, ""));
+  }
 }
 
 async function route(event) {
@@ -99,10 +72,13 @@ async function route(event) {
   if (location.hash === "#main") return; // the link to the content
   leave?.();
   leave = null;
+  const mine = ++turn;
   try {
     if (!about) {
+      if (first === "tools") tools.ahead();
       about = await get("about");
-      watchPages();
+      watchPages().catch((problem) => say(problem.message));
+      setTimeout(() => Promise.all([OWN.tool(), OWN.calls(), load("./board.js")]).catch(() => {}), 1000); // there when they are wanted
     }
     const page = about.pages.find((one) => one.path === first);
     const name = OWN[first] || page ? first : "tools";
@@ -111,15 +87,21 @@ async function route(event) {
     fill(main, root);
     if (event) main.focus(); // whoever came by a link or a key reads on here; at once, since the next key may come soon
     const given = { about, name: decodeURIComponent(rest.join("/")), query: new URLSearchParams(query) };
-    leave = (await (page ? showPlugin(root, page, given.name) : OWN[name](root, given))) ?? null;
+    const left = await (page ? showPlugin(root, page, given.name) : OWN[name]().then((module) => module.show(root, given)));
+    if (mine !== turn) return left?.();
+    leave = left ?? null;
     document.title = `${root.querySelector("h1")?.textContent ?? "Pegboard"} · Pegboard`;
   } catch (error) {
+    if (mine !== turn) return;
     fill(main, problem(error));
     if (error.status === 401) fill(main, problem(error), h("p", {}, "Open the address that pegboard inspect told last."));
   }
 }
 
-if (isIn) {
+function begin() {
   addEventListener("hashchange", route);
   route();
-} else come();
+}
+
+if (isIn()) begin();
+else come();

@@ -42,8 +42,15 @@ function prepared(rows) {
   return rows;
 }
 
-const english = new Intl.NumberFormat("en"); // to make one takes longer than to use it a hundred times
-const number = (value) => english.format(value);
+const number = (value) => String(value).replace(/\B(?=(\d{3})+$)/g, ","); // to make an Intl.NumberFormat holds up the first view
+
+let early = null; // the tools, where they were asked for before there was a page to show them
+
+/** Ask for the tools while what they are shown with is asked for. */
+export function ahead() {
+  early = get("tools");
+  early.catch(() => {}); // told where they are shown
+}
 
 export async function show(root, { about }) {
   if (!about.dialects.includes(kept.dialect)) kept.dialect = about.dialects.includes("openai") ? "openai" : about.dialects[0];
@@ -137,7 +144,9 @@ export async function show(root, { about }) {
   }
 
   async function load() {
-    rows = prepared(await get(`tools${kept.profile ? `?profile=${encodeURIComponent(kept.profile)}` : ""}`));
+    const asked = early ?? get(`tools${kept.profile ? `?profile=${encodeURIComponent(kept.profile)}` : ""}`);
+    early = null;
+    rows = prepared(await asked);
     account();
     options("category", "All categories", unique(rows.map((row) => row.category)));
     options("tag", "All tags", unique(rows.flatMap((row) => row.tags)));
