@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import shutil
 import sys
 import tomllib
 from pathlib import Path
@@ -44,26 +42,6 @@ def test_an_honest_server_is_fine_and_its_table_is_proposed(probe: Any) -> None:
     table = tomllib.loads(done.stdout[done.stdout.index("[plugins") :])["plugins"]["mcp"]["servers"]["words"]
     assert table == {"command": sys.executable, "args": [str(KIT), "honest"], "confine": True}
     assert probe("--wait", "0", "--", sys.executable, str(KIT), "honest").stdout == done.stdout  # the same pin
-
-
-@confined
-def test_what_a_server_does_is_seen_and_nothing_of_it_is_called(probe: Any, tmp_path: Path) -> None:
-    done = probe("--wait", "0.5", "--json", "--", sys.executable, str(KIT), "attacks")
-    assert done.returncode == 1, done.stderr
-    report = json.loads(done.stdout)
-    found = {one["check"] for one in report["findings"]}
-    expected = {
-        "changes-later", "changes-on-restart", "changes-by-client", "asks-early", "asks-roots", "connects",
-        "connects-private", "says-secret",
-    }  # fmt: skip
-    if shutil.which("strace"):
-        expected |= {"opens-keys", "opens-credentials"}
-    assert expected <= found
-    assert report["verdict"] == "danger"
-    assert report["confined"] is True
-    assert any(host.startswith("collector.example.org") for host in report["wanted_to_reach"])
-    assert "tr0ub4dor" not in done.stdout + done.stderr
-    assert not list(tmp_path.rglob("called"))
 
 
 def test_without_a_sandbox_it_is_said_what_was_not_seen(probe: Any) -> None:

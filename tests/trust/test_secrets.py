@@ -443,6 +443,23 @@ async def test_nothing_of_it_is_imported_for_a_program_and_its_own_tools(
     assert not [name for name in sys.modules if name.startswith("pegboard.secrets")]
 
 
+@pytest.mark.parametrize("default", ["allow", "mask"])
+async def test_a_board_is_asked_once_for_what_masks(
+    host_that_leaks: Any, monkeypatch: pytest.MonkeyPatch, default: str
+) -> None:
+    from pegboard.config._policies import PolicyTable
+
+    read: list[Any] = []
+    make = PolicyTable.of
+    monkeypatch.setattr(PolicyTable, "of", lambda *given: read.append(given) or make(*given))
+    session = (await host_that_leaks(secrets={"default": default})).session()
+    session.masks_secrets = True
+    for _ in range(3):
+        assert (TOKEN in (await session.call("leak")).text) is (default == "allow")
+        session.masked({"a": TOKEN})
+    assert len([words for _, words in read if "mask" in words]) == 1
+
+
 def test_a_result_without_a_key_is_the_very_same() -> None:
     from pegboard.config._policies import PolicyTable
 

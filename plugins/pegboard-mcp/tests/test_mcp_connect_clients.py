@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shlex
 import stat
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from pegboard import ConfigError
 from pegboard.cli import ProgramRun
 from pegboard_mcp import places, writing
 from pegboard_mcp.commands.connect import connect
+from pegboard_mcp.commands.probe import offer
 
 OTHERS = """\
 {
@@ -82,6 +84,26 @@ def test_what_was_written_is_undone_to_the_byte(run: Connect, program: str) -> N
     run(program, "--remove")
     assert path.read_bytes() == before
     assert files_in(path.parent) == there
+
+
+@pytest.mark.parametrize("program", places.PROGRAMS)
+@pytest.mark.parametrize("options", [[], ["--print"]], ids=["written", "printed"])
+def test_it_is_said_how_to_look_at_the_other_servers_first(run: Connect, program: str, options: list[str]) -> None:
+    path = lay(program)
+    told = f"{path} has files; {offer(path)}\n"
+    assert f"pegboard --mcp-config {shlex.quote(str(path))} probe NAME" in told
+    for _ in range(2):
+        assert told in run(program, *options).stderr
+    run(program, "--remove")
+    assert "probe" not in run(program, "--remove").stderr
+
+
+def test_servers_that_are_given_are_offered_to_be_looked_at_too(run: Connect, home: Path) -> None:
+    given = home / "my servers.json"
+    given.write_text(json.dumps({"mcpServers": {f"s{number}": {"command": "x"} for number in range(7)}}))
+    told = run("claude", mcp_config=str(given)).stderr
+    assert f"{given} has s0, s1, s2, s3, s4 and 2 more; {offer(given)}\n" in told
+    assert told.count("probe") == 1  # where the board itself is all that a client has, nothing is offered
 
 
 @pytest.mark.parametrize("text", ["", "{}", "{ }", "{\n}", '{"x": 1}', '{"mcpServers": {}}', '{"mcpServers": { }}\n'])

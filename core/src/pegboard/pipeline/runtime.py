@@ -125,7 +125,8 @@ class Runtime(Shown):
     timeout_s: float = 30.0
     max_result_bytes: int = 100_000
     approval_timeout_s: float = 300.0
-    make_secrets: Callable[[], SecretMask | None] = attrs.field(default=lambda: None, repr=False)
+    make_secrets: Callable[[], SecretMask | None] | None = attrs.field(default=None, repr=False)
+    """Asked once, by the first call that needs it; None from then on."""
     has_secret_rules: bool = False
     """Whether `[secrets]` says anything, so that it may be about any tool."""
     flows: Flows | None = attrs.field(default=None, init=False, repr=False)
@@ -155,8 +156,8 @@ class Runtime(Shown):
     @property
     def secrets(self) -> SecretMask | None:
         """What masks secrets on their way to models and to other people's servers; None: all are let through."""
-        if self._secrets is None:
-            self._secrets = self.make_secrets()
+        if self.make_secrets is not None:
+            self._secrets, self.make_secrets = self.make_secrets(), None
         return self._secrets
 
     def may_mask_arguments(self, tool: Tool) -> bool:

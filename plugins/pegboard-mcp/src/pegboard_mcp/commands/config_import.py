@@ -52,6 +52,7 @@ def config_import(
     not copied: each becomes a variable of the environment, which is named. Programs are confined: they read the folders
     that their command names, and reach nobody.
     """
+    from pegboard_mcp.commands import probe
     from pegboard_mcp.config_import import import_servers
     from pegboard_mcp.foreign import read_tables
 
@@ -72,7 +73,7 @@ def config_import(
         into = _target(run, target)
         if _write_import(into, taken, path, with_secrets=with_secrets) and run.config is None:
             _note(f"look at it, then accept it: pegboard trust {into}")
-        _note("what you do not know yet, look at before you use it: pegboard probe NAME")
+        _note(probe.offer())
     _tell(taken, with_secrets=with_secrets)
 
 

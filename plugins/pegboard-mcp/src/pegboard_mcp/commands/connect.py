@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from pegboard_mcp.places import Place
 
 NAME = "pegboard"
+MAX_NAMED = 5
+"""So many servers of a file are named."""
 
 
 @click.command("connect", short_help="Put the board into another program, as an MCP server.")
@@ -40,7 +42,8 @@ def connect(
     """Put the board into Claude Desktop (claude), Claude Code (claude-code), VS Code or Cursor.
 
     The program starts `pegboard serve` with the options that stand before `connect` here: --config, --profile and the
-    like. The change is shown, and a backup of the file is kept beside it.
+    like. The change is shown, and a backup of the file is kept beside it. Of other servers that stand there it is said
+    how to look at them first.
     """
     if not name.strip() or len(name) > 64 or not name.isprintable():
         raise ConfigError("--name is not a name", hint=f"leave it out, then it is {NAME}")
@@ -49,6 +52,9 @@ def connect(
         _remove(place, name, only_print=only_print)
     else:
         _connect(place, name, entry_for(program, run, user), only_print=only_print)
+        _offer_probe(place.path, without=name)
+        if run.mcp_config is not None:
+            _offer_probe(Path(run.mcp_config).expanduser())
 
 
 def _place_of(program: str, *, project: bool) -> Place:
@@ -280,6 +286,17 @@ def _warn_of_found_file(entry: dict[str, Any]) -> None:
     found = find_found_file()
     if found is not None:
         _note(f"note: {found} is not read from there; to have it read: pegboard --config {found} connect ...")
+
+
+def _offer_probe(path: Path, *, without: str | None = None) -> None:
+    """Offer to look at the servers of a file; the board itself, which goes in there, is none of them."""
+    from pegboard_mcp import foreign
+    from pegboard_mcp.commands.probe import offer
+
+    others = [one for one in foreign.names_in(foreign.load(path)[0]) if one != without]
+    if others:
+        more = f" and {len(others) - MAX_NAMED} more" if len(others) > MAX_NAMED else ""
+        _note(f"{path} has {', '.join(others[:MAX_NAMED])}{more}; {offer(path)}")
 
 
 def _note(text: str) -> None:

@@ -29,6 +29,16 @@ NAME = "probed"
 MAX_SHOWN = 40
 
 
+def offer(file: Path | None = None) -> str:
+    """What is said wherever servers come in that nobody looked at.
+
+    Args:
+        file: the one that has them, where no configuration has them yet.
+    """
+    first = "" if file is None else f" --mcp-config {shlex.quote(str(file))}"
+    return f"what you do not know yet, look at before you use it: pegboard{first} probe NAME"
+
+
 @click.command("probe", short_help="Look at an MCP server before it is configured.")
 @click.argument("server", nargs=-1, required=True)
 @click.option(

@@ -196,7 +196,7 @@ CHECKS: dict[str, Check] = {
     "opens-credentials": Check("warning", "it looked for the credentials of a service", "TPA"),
     "opens-files": Check("note", "it looked for files that it was not given", "MCP, local servers"),
     "says-secret": Check("warning", "its log has a key in it", "secret scanning"),
-    "left-out": Check("note", "what cannot be offered", "MCP"),
+    "left-out": Check("note", "it cannot be offered", "MCP"),
     "slow-lists": Check("note", "it took more than ten seconds to list", "MCP"),
 }  # fmt: skip
 """All of them, by their keys.

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from pegboard_mcp.probe.checks import Finding
+from pegboard_mcp.probe.checks import LEVELS, Finding
 from pegboard_mcp.probe.definitions import (
+    MAX_FINDINGS,
     Offered,
     changes,
     look_at_address,
@@ -94,8 +95,7 @@ async def probe(
             found.append(Finding(check, "the server", "; ".join(told[:MAX_SHOWN])))
     found += looking.findings()
     seen = {str(one): one for one in found}
-    order = {"danger": 0, "warning": 1, "note": 2}
-    report.findings = sorted(seen.values(), key=lambda one: order[one.level])
+    report.findings = sorted(seen.values(), key=lambda one: LEVELS.index(one.level))
     report.reached = sorted(looking.wanted_hosts)
     return report
 
@@ -109,6 +109,7 @@ class _Looking:
         self._asked: set[str] = set()
         self._slowest_s = 0.0
         self._has_said_secret = False
+        self.left_out: dict[str, str] = {}
         self.wanted_hosts: set[str] = set()
         self.wanted_files: set[str] = set()
         self.problem: tuple[str, str] | None = None
@@ -140,6 +141,8 @@ class _Looking:
             why = outcome.why if isinstance(outcome, LinkError) else str(outcome)
             fix = outcome.fix if isinstance(outcome, LinkError) else "see the log of the host"
             self.problem = self.problem or (why, fix)
+        else:
+            self.left_out |= outcome.left_out
         self._has_said_secret |= any("***" in line.text for line in journal.lines())
         if observed is not None:
             self.wanted_hosts.update(observed.hosts())
@@ -184,6 +187,8 @@ class _Looking:
             yield Finding("opens-files", "the server", ", ".join(plain[:MAX_SHOWN]) + more)
         if self._has_said_secret:
             yield Finding("says-secret", "its log")
+        for name, why in sorted(self.left_out.items())[:MAX_FINDINGS]:
+            yield Finding("left-out", name, why)
         if self._slowest_s > SLOW_S:
             yield Finding("slow-lists", "the server", f"{self._slowest_s:.0f} s")
 
