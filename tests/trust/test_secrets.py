@@ -7,6 +7,7 @@ The keys here are put together as the tests run: a scanner of repositories shall
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import sys
 import urllib.parse
@@ -17,12 +18,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pegboard import BinaryContent, ConfigError, ErrorCode, TextContent, ToolError, ToolResult, load_board, tool
+from pegboard import (
+    AudioContent,
+    BinaryContent,
+    ConfigError,
+    ErrorCode,
+    ImageContent,
+    TextContent,
+    ToolError,
+    ToolResult,
+    load_board,
+    tool,
+)
 from pegboard.secrets.mask import KNOWN, SecretMask
 from pegboard.secrets.shapes import SHAPES, find_shapes, is_distinct
+from pegboard.secrets.texts import text_in
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Iterator
 
     from pegboard import CallContext
     from pegboard.host import Host
@@ -214,6 +227,15 @@ def _answers() -> dict[str, Any]:
         "bytes of a text": BinaryContent(f"A={TOKEN}".encode(), "text/plain", "file:///env"),
         "link": BinaryContent(None, "text/plain", f"https://example.org/?token={TOKEN}"),
         "known": f"it is {OURS}",
+        "bytes of any kind": BinaryContent(f"A={TOKEN}".encode()),
+        "bytes of UTF-16": BinaryContent(f"A={TOKEN}".encode("utf-16")),
+        "bytes of Latin-1": BinaryContent(f"caf\u00e9={TOKEN}".encode("latin-1")),
+        "image that is a text": ImageContent(f"<svg><!-- {TOKEN} --></svg>".encode(), "image/svg+xml"),
+        "sound that is a text": AudioContent(TOKEN.encode(), "audio/wav"),
+        "base64": {"blob": base64.b64encode(f"A={TOKEN}".encode()).decode()},
+        "base64 in lines": base64.encodebytes(f"A={TOKEN}; and more of it after that".encode() * 3).decode(),
+        "base64 for addresses": base64.urlsafe_b64encode(f"\u00ff\u00fe>A={TOKEN}".encode()).decode().rstrip("="),
+        "base64 of base64": base64.b64encode(base64.b64encode(f"A={TOKEN}".encode())).decode(),
     }
 
 
@@ -245,6 +267,21 @@ def host_that_leaks(host_with: Any, monkeypatch: pytest.MonkeyPatch) -> Callable
     return made
 
 
+def texts_in(value: Any, levels: int = 3) -> Iterator[str]:
+    """Every text of a JSON value, and what it is in base64, as any reader would decode it."""
+    if isinstance(value, dict):
+        value = [*value, *value.values()]
+    if isinstance(value, list):
+        for one in value:
+            yield from texts_in(one, levels)
+    elif isinstance(value, str):
+        yield value
+        letters = value.translate(str.maketrans("-_", "+/", "\n="))
+        with contextlib.suppress(ValueError):
+            raw = base64.b64decode(letters + "=" * (-len(letters) % 4), validate=True) if levels else b""
+            yield from texts_in(raw.replace(b"\0", b"").decode("latin-1"), levels - 1) if raw else ()
+
+
 MODELS = {"chat", "mcp, handshake", "mcp, 2026-07-28", "gateway"}
 """Interfaces behind which a model reads."""
 
@@ -273,11 +310,102 @@ async def test_a_key_is_masked_wherever_it_stands(host_that_leaks: Any, how: str
     while cut := (pages[-1].details or {}).get("result_id") if len(pages) < 6 else None:
         pages.append(await session.call("read_result", {"result_id": cut, "page": len(pages) + 1}))
     for page in pages:
-        blocks = b"".join(block.data or b"" for block in page.content if isinstance(block, BinaryContent))
-        assert TOKEN not in repr(page.to_json())
-        assert OURS not in repr(page.to_json())
-        assert TOKEN.encode() not in blocks
+        for text in texts_in(page.to_json()):
+            assert TOKEN not in text
+            assert OURS not in text
     assert told["masked"] == [KNOWN if how == "known" else "GitHub token"]
+
+
+LIES: dict[str, Any] = {
+    "text": f"A={TOKEN}",
+    "bytes": f"A={TOKEN}".encode(),
+    "blob": [BinaryContent(f"A={TOKEN}".encode(), uri="x://a")],
+    "text of any media type": [BinaryContent.of_text(f"A={TOKEN}", "application/x-of-its-own", "x://a")],
+    "image": [ImageContent(f"<svg>{TOKEN}</svg>".encode(), "image/svg+xml")],
+}
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+@pytest.mark.parametrize("what", LIES)
+async def test_a_key_in_a_resource_or_a_prompt_is_masked_before_a_client_reads_it(
+    host_with: Any, mode: str, what: str
+) -> None:
+    pytest.importorskip("pegboard_mcp", reason="pegboard_mcp is not installed")
+    from mcp import Client
+
+    from pegboard import hookimpl
+    from pegboard_mcp import plugin
+    from pegboard_mcp.capabilities import Message, Prompt, Resource
+    from pegboard_mcp.server.app import make_server
+
+    async def read(session: Any, uri: str) -> Any:
+        return LIES[what]
+
+    async def get(session: Any, arguments: Any) -> Any:
+        blocks = LIES[what] if isinstance(LIES[what], list) else [BinaryContent(TOKEN.encode(), "text/plain")]
+        return [Message("user", block) for block in blocks]
+
+    class Stock:
+        @hookimpl(optionalhook=True)
+        def provide_resources(self) -> Any:
+            return [Resource(uri="x://a", name="a", read=read)]
+
+        @hookimpl(optionalhook=True)
+        def provide_prompts(self) -> Any:
+            return [Prompt(name="p", get=get)]
+
+    host = await host_with(Stock(), plugin)
+    async with Client(make_server(host), mode=mode, cache=None) as client:
+        said = [await client.read_resource("x://a"), await client.get_prompt("p")]
+    for one in said:
+        texts = list(texts_in(one.model_dump(by_alias=True, mode="json")))
+        assert any("[masked: GitHub token]" in text for text in texts)
+        assert not any(TOKEN in text for text in texts)
+
+
+PICTURE = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(range(256))
+
+
+async def test_bytes_that_are_no_text_are_the_very_same(host_with: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from pegboard.secrets import mask
+
+    host = await host_with()
+    session = host.session(masks_secrets=True)
+    block = ImageContent(PICTURE)
+    monkeypatch.setattr(mask, "MAX_BYTES", 100)
+    assert session.masked(block).data is block.data  # however long
+    assert session.masked({"a": base64.b64encode(PICTURE).decode()})["a"] == base64.b64encode(PICTURE).decode()
+
+
+@given(st.binary(max_size=60), st.sampled_from([b"", b"\xff\xfe", b"\xfe\xff", b"A=" + TOKEN.encode()]))
+def test_any_bytes_without_a_key_come_out_as_they_went_in(data: bytes, begin: bytes) -> None:
+    found = text_in(begin + data)
+    assert found is None or found[0].encode(found[1]) == begin + data
+    masked = a_mask()(base64.b64encode(begin + data).decode())
+    if len(begin) < 3:
+        assert base64.b64decode(masked) == begin + data or list(find_shapes((found or ("",))[0]))
+    elif b"\0" not in data:
+        assert TOKEN.encode() not in base64.b64decode(masked)
+
+
+async def test_a_text_that_is_too_long_to_look_through_is_withheld_and_that_is_told(
+    host_with: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pegboard.secrets import mask
+
+    monkeypatch.setattr(mask, "MAX_BYTES", 1_000)
+
+    @tool
+    async def long() -> BinaryContent:
+        """Answer with much."""
+        return BinaryContent(b"word " * 201 + TOKEN.encode(), "text/plain")
+
+    host = await host_with()
+    host.add(long)
+    result = await host.session(masks_secrets=True).call("long")
+    assert result.content[0].data == b"[withheld: 1,045 bytes of text are too many to look through for keys]"
+    assert result.details["masked"] == [mask.TOO_LONG]
+    assert TOKEN.encode() in (await host.session().call("long")).content[0].data
 
 
 async def test_a_tool_gets_what_another_answers(host_that_leaks: Any) -> None:

@@ -150,7 +150,7 @@ class Session(Protocol):
         ...
 
     def masked(self, value: Any, *, source: str | None = None, target: str | None = None) -> Any:
-        """A JSON value with keys and passwords masked, as results and arguments of tools are (see `[secrets]`).
+        """A JSON value or a content block with keys and passwords masked, as results and arguments are: `[secrets]`.
 
         Args:
             value: what is not of a tool: the messages of a prompt, a resource, the arguments of either.

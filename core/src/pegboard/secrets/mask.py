@@ -15,16 +15,18 @@ import base64
 import json
 import logging
 import os
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import attrs
 
-from pegboard.content import TextContent
+from pegboard.content import CONTENT_TYPES, TextContent
 from pegboard.errors import ErrorCode, Retry, ToolError
+from pegboard.limits import ENCODED_LEVELS
 from pegboard.results import ToolResult, noted
 from pegboard.secrets.shapes import find_shapes, is_distinct, long_words
-from pegboard.secrets.texts import with_texts, with_texts_of
+from pegboard.secrets.texts import bytes_of_base64, text_in, with_texts, with_texts_of, with_texts_of_block
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -39,10 +41,16 @@ if TYPE_CHECKING:
 log = logging.getLogger("pegboard")
 
 KNOWN = "secret of this host"
+TOO_LONG = "text that is too long to look through"
+MAX_BYTES = 4 * 1024 * 1024
+"""Bytes of one block that are looked through, which takes a tenth of a second for each MiB of text; a longer one is
+withheld. Bytes that are no text are not looked through."""
 
 
 class SecretMask:
     """What one board masks.
+
+    Bytes are looked through where they are a text, and so is a text that as a whole is bytes in base64.
 
     Args:
         settings: `[secrets]`.
@@ -71,7 +79,7 @@ class SecretMask:
         if policy == "allow":
             return result
         found: Found = set()
-        masked = with_texts(result, lambda text: self._masked(text, found))
+        masked = with_texts(result, partial(self._masked, found=found), partial(self._masked_bytes, found=found))
         if not found:
             return result
         if policy == "refuse":
@@ -88,7 +96,11 @@ class SecretMask:
             return value
         found: Found = set()
         own = frozenset(self._own(target)) if target is not None else frozenset()
-        masked = with_texts_of(value, lambda text: self._masked(text, found, own))
+        change = partial(self._masked, found=found, own=own)
+        if isinstance(value, CONTENT_TYPES):
+            masked: Any = with_texts_of_block(value, change, partial(self._masked_bytes, found=found, own=own))
+        else:
+            masked = with_texts_of(value, change)
         if found and policy == "refuse":
             does, table = ("answered with", "from") if target is None else ("is given", "to")
             raise _refusal(source or target or "this", found, does, table, executed=target is None)
@@ -105,7 +117,7 @@ class SecretMask:
             prepared = prepare(arguments)
             found: Found = set()
             own = frozenset(self._own(tool))
-            masked = with_texts_of(prepared[0], lambda text: self._masked(text, found, own))
+            masked = with_texts_of(prepared[0], partial(self._masked, found=found, own=own))
             if not found:
                 return prepared
             if policy == "refuse":
@@ -122,7 +134,24 @@ class SecretMask:
         log.log(level, "masked in %s of tool %s: %s", what, tool.name, ", ".join(sorted(found)))
         self._told.add((tool.name, what))
 
-    def _masked(self, text: str, found: Found, own: frozenset[str] = frozenset()) -> str:
+    def _masked_bytes(
+        self, data: bytes, found: Found, own: frozenset[str] = frozenset(), levels: int = ENCODED_LEVELS
+    ) -> bytes:
+        """Bytes without keys, where they are a text; a text of too many is withheld."""
+        if (read := text_in(data[:MAX_BYTES])) is None:
+            return data
+        if len(data) > MAX_BYTES:
+            found.add(TOO_LONG)
+            return f"[withheld: {len(data):,} bytes of text are too many to look through for keys]".encode()
+        text, encoding = read
+        masked = self._masked(text, found, own, levels)
+        return data if masked == text else masked.encode(encoding)
+
+    def _masked(self, text: str, found: Found, own: frozenset[str] = frozenset(), levels: int = ENCODED_LEVELS) -> str:
+        if levels and (inner := bytes_of_base64(text)) is not None:  # as the bytes of blocks stand in JSON
+            masked = self._masked_bytes(inner, found, own, levels - 1)
+            if masked != inner:
+                return base64.b64encode(masked).decode("ascii")
         words = long_words(text)
         for form, value in self._values().items() if words else ():
             if form in words and value not in own:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import binascii
+import contextlib
+import re
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -31,32 +34,29 @@ def masked(result: ToolResult, secrets: tuple[str, ...]) -> ToolResult:
     return with_texts(result, partial(mask, secrets=secrets), change_bytes)
 
 
-def with_texts(result: ToolResult, change: Change, change_bytes: Callable[[bytes], bytes] | None = None) -> ToolResult:
+def with_texts(result: ToolResult, change: Change, change_bytes: Callable[[bytes], bytes]) -> ToolResult:
     """The result with every text in it changed: those of content, data, error and details, and names of members.
 
     Args:
         result: is left as it is.
         change: what a text becomes.
-        change_bytes: what the bytes of a block become; None: those of texts as `change` says, and no others.
+        change_bytes: what the bytes of a block become.
     """
     error = result.error
     if error is not None:
         error = ToolError(error.code, change(error.message), with_texts_of(error.details, change))
     return ToolResult(
-        tuple(_with_texts_of_block(block, change, change_bytes) for block in result.content),
+        tuple(with_texts_of_block(block, change, change_bytes) for block in result.content),
         with_texts_of(result.data, change), error, with_texts_of(result.details, change),
         result.id, result.name, result.duration_ms,
     )  # fmt: skip
 
 
-def _with_texts_of_block(block: Content, change: Change, change_bytes: Callable[[bytes], bytes] | None) -> Content:
+def with_texts_of_block(block: Content, change: Change, change_bytes: Callable[[bytes], bytes]) -> Content:
+    """A block with every text in it changed, and its bytes."""
     if isinstance(block, TextContent):
         return TextContent(change(block.text))
-    data = block.data or b""
-    if change_bytes is not None:
-        data = change_bytes(data)
-    elif isinstance(block, BinaryContent) and block.text is not None:
-        data = change(data.decode("utf-8")).encode("utf-8", "replace")
+    data = change_bytes(block.data or b"")
     mime_type = change(block.mime_type)
     if isinstance(block, BinaryContent):
         uri, name = (with_texts_of(text, change) for text in (block.uri, block.name))
@@ -73,3 +73,36 @@ def with_texts_of(value: Any, change: Change) -> Any:
     if isinstance(value, (list, tuple)):
         return [with_texts_of(item, change) for item in value]
     return value
+
+
+def text_in(data: bytes) -> tuple[str, str] | None:
+    """The text that bytes are, and the encoding that gives the same bytes back; None: they are no text.
+
+    As git tells them apart: what has a NUL among its first 8,000 bytes is binary (`buffer_is_binary`); but for UTF-16,
+    which says so at its beginning.
+    """
+    for mark, encoding in UTF_16.items():
+        if data.startswith(mark):
+            with contextlib.suppress(UnicodeDecodeError):
+                return data.decode(encoding), encoding
+    if b"\0" in data[:8_000]:
+        return None
+    with contextlib.suppress(UnicodeDecodeError):
+        return data.decode("utf-8"), "utf-8"
+    return data.decode("latin-1"), "latin-1"
+
+
+UTF_16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
+_BASE64 = re.compile(r"[A-Za-z0-9+/_\-\r\n]{16,}={0,2}\s*")
+_STANDARD = str.maketrans("-_", "+/", "=\r\n")
+
+
+def bytes_of_base64(text: str) -> bytes | None:
+    """The bytes that a text is as a whole in base64, of either alphabet and in lines too; None: it is none."""
+    if _BASE64.fullmatch(text) is None:
+        return None
+    letters = text.rstrip().translate(_STANDARD)
+    try:
+        return binascii.a2b_base64(letters + "=" * (-len(letters) % 4))
+    except binascii.Error:
+        return None

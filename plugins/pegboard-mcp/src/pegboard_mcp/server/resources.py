@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from mcp.shared.exceptions import MCPError
 from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
 
-from pegboard import BinaryContent, ErrorCode, TextContent, ToolError
+from pegboard import BinaryContent, ErrorCode, TextContent, ToolError, ToolResult
 from pegboard.absence import absent
 from pegboard.content import clean_blocks
-from pegboard.text import clean
 from pegboard_mcp.client.source import servers_away
 from pegboard_mcp.collected import Capabilities
 from pegboard_mcp.dialect import block_json, embedded_text
@@ -129,7 +128,7 @@ class ServedResources:
             messages = [Message(one.role, clean_blocks((one.content,))[0][0]) for one in messages]
         answer: dict[str, Any] = {
             "messages": [
-                {"role": one.role, "content": _shown(session, block_json(one.content), prompt.source)}
+                {"role": one.role, "content": block_json(_shown(session, one.content, prompt.source))}
                 for one in messages
             ]
         }
@@ -158,15 +157,14 @@ class ServedResources:
                 raise held
             raise absent("there is no such resource", servers_away(session.host), uri=uri[:500])
         got = await _held(found.read(session, uri), "the resource")
-        if isinstance(got, str):
-            got = clean(got)[0] if found.source is None else got
-            text = {"uri": uri, "mimeType": found.mime_type or "text/plain", "text": got}
-            return {"contents": [_shown(session, text, found.source)]}
-        if isinstance(got, (bytes, bytearray)):
-            return {"contents": [_blob(uri, bytes(got), found.mime_type)]}
-        blocks = clean_blocks(tuple(got))[0] if found.source is None else got
-        contents = (_contents_of(uri, block, found.mime_type) for block in blocks)
-        return {"contents": [_shown(session, one, found.source) for one in contents]}
+        if isinstance(got, (bytes, bytearray)):  # they stay bytes, also where they are a text
+            whole = BinaryContent(bytes(got), found.mime_type or "application/octet-stream")
+            whole = _shown(session, whole, found.source)
+            return {"contents": [_blob(uri, whole.data or b"", whole.mime_type)]}
+        blocks = (TextContent(got),) if isinstance(got, str) else tuple(got)
+        blocks = clean_blocks(blocks)[0] if found.source is None else blocks
+        shown = (_shown(session, block, found.source) for block in blocks)
+        return {"contents": [_contents_of(uri, block, found.mime_type) for block in shown]}
 
     def find(self, uri: str) -> Resource | ResourceTemplate | None:
         """The resource at a URI, else the first template in the order of templates that fits it."""
@@ -233,21 +231,15 @@ def _matches(form: str, uri: str) -> bool:
         return False
 
 
-def _blob(uri: str, data: bytes, mime_type: str | None) -> dict[str, Any]:
-    blob = base64.b64encode(data).decode("ascii")
-    return {"uri": uri, "mimeType": mime_type or "application/octet-stream", "blob": blob}
-
-
-def _shown(session: Session, block: dict[str, Any], source: str | None) -> dict[str, Any]:
-    """A block as the model behind the session reads it: noted as its source's, and without keys and passwords; encoded
-    bytes hold none that a model could read."""
-    encoded = {key: block[key] for key in ("data", "blob") if isinstance(block.get(key), str)}
-    shown = {key: value for key, value in block.items() if key not in encoded and key != "resource"}
-    if isinstance(inner := block.get("resource"), dict):
-        encoded["resource"] = _shown(session, inner, source)
+def _shown(session: Session, block: Content, source: str | None) -> Any:
+    """A block as the model behind the session reads it: noted as its source's, and without keys and passwords."""
     if source is not None:
-        session.note_read(shown, source=source)
-    return {**session.masked(shown, source=source), **encoded}
+        session.note_read(ToolResult(content=(block,)), source=source)
+    return session.masked(block, source=source)
+
+
+def _blob(uri: str, data: bytes, mime_type: str) -> dict[str, Any]:
+    return {"uri": uri, "mimeType": mime_type, "blob": base64.b64encode(data).decode("ascii")}
 
 
 def _contents_of(uri: str, block: Content, mime_type: str | None) -> dict[str, Any]:
