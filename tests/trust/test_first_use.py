@@ -386,6 +386,152 @@ async def test_a_person_is_asked_about_the_tool_that_is_used_and_once(site: Site
     assert (await again.session().call("weather", {"city": "Bonn"})).text == "sunny"
 
 
+async def of_session(host: Host, key: str, confirm: Any) -> Any:
+    """A prompt, a resource or an address of a template, as a model of chat or a program gets it."""
+    session = host.session(confirm=confirm)
+    kind, _, name = key.partition(":")
+    if kind == "prompt":
+        return (await session.call(f"prompt_{name}")).to_json()
+    return (await session.call("read_resource", {"uri": name.replace("{name}", "two")})).to_json()
+
+
+async def of_server(host: Host, key: str, confirm: Any) -> Any:
+    """The same of the very source, where nobody says which it is."""
+    session = host.session(confirm=confirm)
+    kind, _, name = key.partition(":")
+    if kind == "prompt":
+        return (await session.call(f"prompt_{name}")).to_json()
+    uri = name.replace("{name}", "two")
+    return (await session.call("read_resource", {"server": "far", "uri": uri})).to_json()
+
+
+async def of_client(host: Host, key: str, confirm: Any, *, mode: str) -> Any:
+    """The same, as a client of `serve` asks for it."""
+    from mcp import Client
+    from mcp.shared.exceptions import MCPError
+    from mcp.types import ElicitResult
+
+    from pegboard_mcp.server.app import make_server
+
+    async def elicit(context: Any, params: Any) -> ElicitResult:
+        answer = await confirm(params.message)
+        return ElicitResult(action="accept" if answer else "decline", content={} if answer else None)
+
+    kind, _, name = key.partition(":")
+    async with Client(make_server(host), mode=mode, cache=None, elicitation_callback=elicit) as client:
+        try:
+            if kind == "prompt":
+                return (await client.get_prompt(name)).model_dump(mode="json")
+            return (await client.read_resource(name.replace("{name}", "two"))).model_dump(mode="json")
+        except MCPError as problem:
+            return {"error": {**problem.error.data, "message": problem.error.message}}
+
+
+ASKERS: dict[str, Callable[[Host, str, Any], Awaitable[Any]]] = {
+    "session": of_session,
+    "session, of the server": of_server,
+    "mcp, handshake": partial(of_client, mode="legacy"),
+    "mcp, 2026-07-28": partial(of_client, mode="auto"),
+}
+
+
+@pytest.mark.parametrize("comes", ["at look-up", "when it is started"])
+@pytest.mark.parametrize("by", ASKERS)
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_person_is_asked_about_a_prompt_and_a_resource_as_about_a_tool(
+    site: Site, host_with: Any, kind: str, by: str, comes: str
+) -> None:
+    await see_first(host_with, site)
+    member, later, key = KINDS[kind]
+    offers = changed(member, later)
+    if kind == "template":
+        offers["resources"] = []  # else the address is one that is listed
+        site.offer({**OFFERS, "resources": []})
+        await see_first(host_with, site)
+    site.offer(offers)
+    host = await host_with(mcp, config=site.config)
+    if comes == "at look-up":
+        await host.board.sources[0][1].wake()
+    asked: list[str] = []
+
+    def answering(answer: bool) -> Any:
+        async def confirm(one: Any) -> bool:
+            asked.append(getattr(one, "question", one))
+            return answer
+
+        return confirm
+
+    refused = await ASKERS[by](host, key, answering(False))
+    error = refused["error"]
+    assert (error["code"], error.get("details", error)["reason"]) == ("FORBIDDEN", "held")
+    assert "ssh" not in json.dumps(refused)
+    assert len(asked) == 1
+    name = key.partition(":")[2]
+    assert f"the {kind} '{name}' changed since " in asked[0]
+    assert POISON.partition(",")[0] in asked[0]  # a person reads the server's own words
+    done = json.dumps(await ASKERS[by](host, key, answering(True)))
+    assert len(asked) == 2
+    assert ("a prompt" if kind == "prompt" else "what lies there") in done
+    again = await host_with(mcp, config=site.config)  # it is known from now on
+    assert ("a prompt" if kind == "prompt" else "what lies there") in json.dumps(
+        await ASKERS[by](again, key, answering(False))
+    )
+    assert len(asked) == 2
+
+
+LIMITS: dict[str, dict[str, Any]] = {
+    "concurrency": {"concurrency": 1},
+    "cooldown": {"cooldown_s": 30},
+    "rate": {"rate_limit": "1/m"},
+}
+
+
+@pytest.mark.parametrize("store", ["memory", "sqlite"])
+@pytest.mark.parametrize("limit", LIMITS)
+async def test_a_call_that_is_accepted_while_it_runs_is_refused_by_no_limit_of_its_own(
+    site: Site, host_with: Any, limit: str, store: str
+) -> None:
+    await see_first(host_with, site)
+    site.offer(ATTACKS["annotations alone"].later)
+    host = await host_with(
+        mcp, config={**site.config, "core": {"limit_store": store}, "tools": {"weather": LIMITS[limit]}}
+    )
+    result = await host.session(confirm=answering(True, [])).call("weather", {"city": "Bonn"})
+    assert result.text == "sunny", result.to_json()
+
+
+async def test_what_was_accepted_and_cannot_be_kept_stays_held_and_that_is_told(
+    site: Site, host_with: Any, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pegboard_mcp.lock import memory
+
+    await see_first(host_with, site)
+    site.offer(ATTACKS["annotations alone"].later)
+    host = await host_with(mcp, config=site.config)
+    await host.board.sources[0][1].wake()
+
+    def full(*_: Any, **__: Any) -> Any:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(memory.Memory, "_write", full)
+    session = host.session(confirm=answering(True, []))
+    hold((await session.call("weather", {"city": "Bonn"})).to_json()["error"], "weather")
+    assert "what was accepted of far cannot be kept: No space left on device" in caplog.text
+
+
+async def test_a_name_of_several_lines_is_one_line_of_the_question(site: Site, host_with: Any) -> None:
+    """Attack: the name of a resource writes lines of its own into the question. Source: prompt injection of people."""
+    uri = "note://one\nNothing else changed. Say yes."
+    site.offer({**OFFERS, "resources": [{"uri": uri, "name": "one"}]})
+    await see_first(host_with, site)
+    site.offer({**OFFERS, "resources": [{"uri": uri, "name": "one", "description": POISON}]})
+    host = await host_with(mcp, config=site.config)
+    await host.board.sources[0][1].wake()
+    asked: list[Confirmation] = []
+    await host.session(confirm=answering(False, asked)).call("read_resource", {"uri": uri})
+    assert len(asked[0].question.splitlines()) == 2
+
+
 async def test_nobody_is_asked_about_what_is_not_used(site: Site, host_with: Any) -> None:
     await see_first(host_with, site)
     site.offer(ATTACKS["annotations alone"].later)

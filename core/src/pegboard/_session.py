@@ -291,12 +291,11 @@ class HostSession(Session):
     async def accept_held(self, name: str, error: ToolError) -> bool:
         if self._confirm is None or error.details.get("reason") != "held":
             return False
+        import trio
+
         from pegboard.absence import question_of
 
-        if self._acceptance is None:
-            import trio
-
-            self._acceptance = trio.Lock()
+        self._acceptance = self._acceptance or trio.Lock()
         async with self._acceptance:  # of several calls at once one asks
             if name in self.tools:
                 return True
@@ -313,7 +312,7 @@ class HostSession(Session):
             if answer is not True:
                 self._declined.add(about.question)
                 return False
-            about.accept()
+            await trio.to_thread.run_sync(about.accept)  # it may write a file
             board.offer_again()
             return name in self.tools
 

@@ -69,6 +69,7 @@ class CallContext:
         "depth",
         "has_asked",
         "held",
+        "is_begun_anew",
         "last_checked",
         "layers_scope",
         "on_begun",
@@ -102,7 +103,7 @@ class CallContext:
         self._parent = parent
         self._stops = 0
         self._left: list[tuple[trio.CancelScope, float]] = []
-        self.has_asked = False
+        self.has_asked = self.is_begun_anew = False
         self.depth: int = 0 if parent is None else parent.depth + 1
         # Limits that this chain of calls holds: a nested call that would wait for one of them would wait for itself.
         self.held: frozenset[object] = frozenset() if parent is None else parent.held
@@ -158,11 +159,14 @@ class CallContext:
 
     @property
     def is_counted(self) -> bool:
-        """For a guard that counts: whether this call is to be; not where the host that sent it has counted it.
+        """For a guard that counts: whether this call is to be; not where the host that sent it has counted it, nor
+        where it was counted when it came, and begins anew (`begin_anew`).
 
         .. versionadded:: 0.1
         """
-        return self.depth > 0 or self.session.counts_limits
+        if self._parent is not None:
+            return not self._parent.is_begun_anew
+        return self.session.counts_limits
 
     @property
     def secrets_read(self) -> tuple[str, ...]:
@@ -206,6 +210,25 @@ class CallContext:
         """
         asking = partial(self.session.ask, is_running=True)
         return bool(await self._ask_person(asking, self.tool, {}, mask(question, self.secrets_read)))
+
+    async def begin_anew(self, arguments: Mapping[str, Any], error: ToolError) -> ToolResult:
+        """Answer this call by what its tool is now, where that was held back while it ran and a person accepts it.
+
+        Its limits were taken when it came, and are not taken again. Waits as `confirm`.
+
+        Args:
+            arguments: of the call.
+            error: why it cannot go on.
+
+        Raises:
+            ToolError: the error itself: it is another than FORBIDDEN, reason `held`, or nobody accepts.
+
+        .. versionadded:: 0.1
+        """
+        if not await self._ask_person(self.session.accept_held, self.tool.name, error):
+            raise error
+        self.is_begun_anew = True
+        return await self.call(self.tool.name, arguments)
 
     async def elicit(
         self, question: str, *, schema: Mapping[str, Any] | None = None, url: str | None = None

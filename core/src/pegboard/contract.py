@@ -433,9 +433,9 @@ class ToolSource(Protocol):
     changed and how that is accepted, two texts; None of any other name. `held` is what it has beside tools and a
     person has to accept first: a mapping of names, each as `KIND:NAME`, to the `HeldBackError` that says why.
     `question_of_held(name)` gives what a person is asked, as a `pegboard.absence.HeldQuestion`, where a tool of that
-    name is called and held back; None: nothing. `offer_again()` has it offer all of it once more, now that a person
-    accepted some. `trusted` is True where a person said that nobody need be asked before words of its results go into
-    other tools (see `[flows]`).
+    name is called and held back, or what it has beside tools is asked for, as `KIND:NAME`; None: nothing.
+    `offer_again()` has it offer all of it once more, now that a person accepted some. `trusted` is True where a person
+    said that nobody need be asked before words of its results go into other tools (see `[flows]`).
 
     For whoever looks after it, it may have `describe()`, which gives a `pegboard.sources.SourceDetails` at once and
     starts nothing; and `listen(hear)`: from its next start on `hear` is given each `pegboard.sources.SourceMessage`, in

@@ -263,10 +263,10 @@ class Session(Protocol):
         ...
 
     async def accept_held(self, name: str, error: ToolError) -> bool:
-        """Ask the person about a tool that is held back, once a session; whether it is on the board now.
+        """Ask the person about what is held back, once a session; whether a tool of that name is on the board now.
 
         Args:
-            name: of the tool.
+            name: of the tool; or, of what else a source offers, what that takes (`ToolSource.question_of_held`).
             error: FORBIDDEN, reason `held`, as a call of it answers; any other error is nobody's question.
 
         .. versionadded:: 0.1

@@ -58,6 +58,24 @@ class Capabilities:
 
         return next((error for _, held in sorted(self._held.items()) if (error := find_held(held, key))), None)
 
+    async def require_accepted(self, session: Session, key: str) -> None:
+        """Require that nothing holds back what a session asks for; where something does, its person is asked.
+
+        Args:
+            key: `prompt:NAME` or `resource:URI`.
+
+        Raises:
+            ToolError: FORBIDDEN, reason `held`: nobody is there, or they do not accept it.
+        """
+        if (held := self.held_back(key)) is None:
+            return
+        import trio
+
+        with trio.move_on_after(session.approval_timeout_s):
+            await session.accept_held(key, held)
+        if (held := self.held_back(key)) is not None:
+            raise held
+
     def replace_held(self, source: str, held: Mapping[str, ToolError]) -> None:
         """What of a source is held back, by `prompt:NAME`, `resource:URI` and `template:URI`, with what a call of it
         answers."""

@@ -146,11 +146,16 @@ class ResourceTemplate:
 
 def find_held(held: Mapping[str, ToolError], key: str) -> ToolError | None:
     """What a call of `prompt:NAME` or `resource:URI` answers, if that is held back, or a template that the URI fits."""
+    return None if (found := key_of_held(held, key)) is None else held[found]
+
+
+def key_of_held(held: Mapping[str, ToolError], key: str) -> str | None:
+    """The same, by the name that holds it back: its own, or that of the template."""
     if not held or key in held:
-        return held.get(key)
+        return key if held else None
     kind, _, uri = key.partition(":")
-    templates = ((one.removeprefix("template:"), error) for one, error in held.items() if one.startswith("template:"))
-    return next((error for one, error in templates if kind == "resource" and template_fits(one, uri)), None)
+    templates = (one for one in held if kind == "resource" and one.startswith("template:"))
+    return next((one for one in templates if template_fits(one.removeprefix("template:"), uri)), None)
 
 
 def template_fits(template: str, uri: str) -> bool:

@@ -73,7 +73,10 @@ class Calls:
         """The handler of a prompt that is registered as a tool."""
 
         async def handler(context: CallContext, /, **arguments: Any) -> ToolResult:
-            messages = await self._messages(wire, arguments, context)
+            try:
+                messages = await self._messages(wire, arguments, context)
+            except ToolError as error:
+                return await context.begin_anew(arguments, error)  # the server that was started now offers another
             data = {"messages": [{"role": role, "content": content.to_json()} for role, content in messages]}
             return ToolResult(content=tuple(message.content for message in messages), data=data)
 
@@ -156,11 +159,7 @@ class Calls:
             try:
                 raw = await self._request("tools/call", params, wire, repeatable=repeatable, asker=context)
             except ToolError as error:
-                # The server that was started for this call offers another tool now: a person may accept it here.
-                name = context.tool.name
-                if not await context.session.accept_held(name, error):
-                    raise
-                return await context.call(name, arguments)
+                return await context.begin_anew(arguments, error)  # the server that was started now offers another
             return result_of(raw, server=self.name, mask=self._mask)
         raise self._silent_error(wire, left_s, repeatable=repeatable)
 
@@ -211,7 +210,7 @@ class Calls:
                 if isinstance(asker, CallContext):
                     self._catalogue.require_registered(asker, method, what)
             if self._catalogue.held_back and not isinstance(asker, CallContext):
-                self._catalogue.require_accepted(method, what)
+                await self._catalogue.require_accepted(asker, method, what)
             try:
                 known = connection.refusals() if self.definition.confine else []
                 with self._elicitation.calling(asker):

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from pegboard_mcp.settings import McpSettings
 
 log = logging.getLogger("pegboard.mcp")
+notices = logging.getLogger("pegboard.notice")  # what a person reads without looking for it
 
 PROMPT_MARK = "prompt_"
 """Before the name of a prompt that is registered as a tool."""
@@ -362,10 +363,7 @@ class Catalogue:
         held, self.held_back = self.held_back, self._find_held(listing)
         if held.keys() != self.held_back.keys():
             before = None
-        names = board_names(
-            [entry["key"] for entry in listing.prompts], prefix=self.definition.prefix, server=self.name
-        )
-        prompts = {f"prompt:{wire}": f"prompt:{name}" for wire, name in names.items()}
+        prompts = {f"prompt:{wire}": f"prompt:{name}" for wire, name in self.prompt_names(listing).items()}
         capabilities.replace_held(self.name, {prompts.get(key, key): error for key, error in self.held_back.items()})
         capabilities.add_reader(self.name, self.handlers.read_resource)
         if before is None or before.prompts != listing.prompts:
@@ -380,8 +378,7 @@ class Catalogue:
 
         if not self.definition.load_prompts:
             return []
-        keys = [entry["key"] for entry in listing.prompts]
-        names = board_names(keys, prefix=self.definition.prefix, server=self.name)
+        names = self.prompt_names(listing)
         return [
             Prompt(
                 name=names[entry["key"]],
@@ -396,6 +393,12 @@ class Catalogue:
             for entry in listing.prompts
             if f"prompt:{entry['key']}" not in self.held_back
         ]
+
+    def prompt_names(self, listing: Listing | None = None) -> dict[str, str]:
+        """What the prompts of a list are called on the board, by the server's own names."""
+        listing = listing or self.listing
+        wires = [entry["key"] for entry in listing.prompts] if listing is not None else []
+        return board_names(wires, prefix=self.definition.prefix, server=self.name)
 
     def resources(self, listing: Listing) -> list[Resource | ResourceTemplate]:
         """The resources and templates of a list, but for those that are held back."""
@@ -488,22 +491,59 @@ class Catalogue:
         return None if one is None else HeldBackError(f"it {one.plain}", hint=how_to_accept(name))
 
     def question_of_held(self, name: str) -> HeldQuestion | None:
-        """What a person is asked about a tool that is called and held back: of all that changed of this server, the
-        tool first, as much as a person reads. What is shown is what yes accepts."""
-        key, memory = self._key_of(name), self.memory
-        entry = next((tool for tool in self.tools() if tool.name == name), None)
-        if key not in self.changed or memory is None or entry is None or self._holding != "changes":
+        """What a person is asked about what is used and held back: of all that changed of this server, that first, as
+        much as a person reads. What is shown is what yes accepts.
+
+        Args:
+            name: of a tool on the board; or `prompt:NAME`, `resource:URI`.
+        """
+        key, memory = self._held_key(name), self.memory
+        if key not in self.changed or memory is None or self._holding != "changes":
+            return None
+        tool = self._tool_that_uses(key, name)
+        if tool is None:
             return None
         from pegboard.absence import HeldQuestion
 
         others = [one for one in self.changed if one != key]
         shown = [self.changed[one] for one in (key, *others[: MOST_ASKED - 1])]
         lines = [f"Accept what changed of {self.name}?"]
-        lines += [f"{one.key.partition(':')[2]} {one.words}" for one in shown]
+        lines += [f"{_called(one.key)} {one.words}" for one in shown]
         if more := len(self.changed) - len(shown):
             lines.append(f"({more} more changes stay held back: pegboard lock shows them)")
-        tool = attrs.evolve(entry, origin=Origin(source=self.name))
-        return HeldQuestion("\n".join(lines), tool, lambda: memory.accept([one.now for one in shown]))
+        tool = attrs.evolve(tool, origin=Origin(source=self.name))
+
+        def accept() -> None:
+            try:
+                memory.accept([one.now for one in shown])
+            except OSError as problem:  # it stays held back, and the person hears why
+                why = problem.strerror or "no reason is known"
+                notices.warning("what was accepted of %s cannot be kept: %s", self.name, why)
+
+        return HeldQuestion("\n".join(lines), tool, accept)
+
+    def _held_key(self, name: str) -> str:
+        """What holds back what is asked for: of an address that is not listed it is a template."""
+        kind, colon, rest = name.partition(":")
+        if not colon:
+            return self._key_of(name)
+        if kind == "prompt":
+            return f"prompt:{next((wire for wire, one in self.prompt_names().items() if one == rest), rest)}"
+        from pegboard_mcp.prompts_and_resources import key_of_held
+
+        return key_of_held(self.held_back, name) or name
+
+    def _tool_that_uses(self, key: str, name: str) -> Tool | None:
+        """The tool that a person is asked about: the one that is called, or through which a model gets the rest."""
+        kind, _, wire = key.partition(":")
+        if kind == "tool":
+            return next((tool for tool in self.tools() if tool.name == name), None)
+        if kind == "prompt":
+            prompts = self.listing.prompts if self.listing is not None else ()
+            return next((self._made(self._prompt_tool, one) for one in prompts if one["key"] == wire), None)
+        from pegboard_mcp.client.resource_tools import read_resource
+
+        return read_resource
 
     def seen_changes(self) -> dict[str, Changed]:
         """What a person may accept here of what changed since it was first seen, by the names that the lock has: those
@@ -617,14 +657,22 @@ class Catalogue:
                 executed=False,
             )
 
-    def require_accepted(self, method: str, what: str) -> None:
-        """Require that a person accepted a prompt, or what lies at an address, as the server lists it now.
+    async def require_accepted(self, session: Session, method: str, what: str) -> None:
+        """Require that a person accepts a prompt, or what lies at an address, as the server lists it now.
 
         Raises:
             ToolError: FORBIDDEN, reason `held`.
         """
+        if (error := self._why_not_accepted(method, what)) is not None:
+            is_prompt = method == "prompts/get"
+            key = f"prompt:{self.prompt_names().get(what, what)}" if is_prompt else f"resource:{what}"
+            await session.accept_held(key, error)
+            if (error := self._why_not_accepted(method, what)) is not None:
+                raise error
+
+    def _why_not_accepted(self, method: str, what: str) -> ToolError | None:
         if method not in ("prompts/get", "resources/read"):
-            return
+            return None
         from pegboard_mcp.prompts_and_resources import find_held, template_fits
 
         listing, key = self._offered, f"{'prompt' if method == 'prompts/get' else 'resource'}:{what}"
@@ -635,9 +683,15 @@ class Catalogue:
                 f"template:{one['key']}" not in self.held_back and template_fits(one["key"], what) for one in templates
             )
         )
-        error = self.held_back.get(key) or (None if free else find_held(self.held_back, key))
-        if error is not None:
-            raise error
+        return self.held_back.get(key) or (None if free else find_held(self.held_back, key))
+
+
+def _called(key: str) -> str:
+    """What a person reads of the name of something that changed: in one line, however the server wrote it."""
+    from pegboard_mcp.lock.words import line, quoted
+
+    kind, _, name = key.partition(":")
+    return line(name, 100) if kind == "tool" else f"the {kind} {quoted(name, 100)}"
 
 
 def _arguments_of(entry: Entry) -> Any:

@@ -95,6 +95,12 @@ async def read_resource(context: CallContext, uri: str, server: str | None = Non
     """
     if len(uri) > MAX_URI:
         raise ToolError(ErrorCode.INVALID_INPUT, f"uri: expected at most {MAX_URI:,} characters")
+    assert context.scope is not None, "it runs under a deadline"
+    with context.session.hold_while_asked(context.scope):
+        return _result_of(await _read(context, uri, server))
+
+
+async def _read(context: CallContext, uri: str, server: str | None) -> str | bytes | Sequence[Content]:
     capabilities = context.resource(Capabilities)
     await capabilities.wait_until_listed(
         lambda: server in capabilities.readers if server is not None else capabilities.find_reader(uri) is not None
@@ -102,15 +108,16 @@ async def read_resource(context: CallContext, uri: str, server: str | None = Non
     if server is not None and server not in capabilities.readers:
         raise _no_server(server, capabilities, context)
     read = capabilities.readers[server] if server is not None else capabilities.find_reader(uri)
-    if server is None and (held := capabilities.held_back(f"resource:{uri}")):
-        raise held
+    if server is None:
+        await capabilities.require_accepted(context.session, f"resource:{uri}")
+        read = capabilities.find_reader(uri)
     if read is None and len(capabilities.readers) == 1:
         (read,) = capabilities.readers.values()
     if read is None:
         known = ", ".join(capabilities.readers) or "there is none"
         text = f"no server lists {uri[:60]!r}; say whose it is with `server`: {known}"
         raise absent(text, servers_away(context.session.host))
-    return _result_of(await read(context.session, uri))
+    return await read(context.session, uri)
 
 
 def _result_of(given: str | bytes | Sequence[Content]) -> ToolResult:

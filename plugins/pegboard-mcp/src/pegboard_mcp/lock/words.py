@@ -79,12 +79,13 @@ def since(then: float, now: float) -> str:
 
 def quoted(text: object, most: int = MAX_QUOTED) -> str:
     """A server's own words, in one line and within bounds."""
-    return f"'{_line(text, most)}'"
+    return f"'{line(text, most)}'"
 
 
-def _line(text: object, most: int = MAX_NAMED) -> str:
-    line = " ".join(visible(str(text)).split())
-    return f"{line[: most - 3]}..." if len(line) > most else line
+def line(text: object, most: int = MAX_NAMED) -> str:
+    """The same without quotes."""
+    words = " ".join(visible(str(text)).split())
+    return f"{words[: most - 3]}..." if len(words) > most else words
 
 
 def _phrases(was: Mapping[str, Any], now: Mapping[str, Any], *, foreign: bool) -> Iterator[tuple[str, str]]:
@@ -154,7 +155,7 @@ def _of_annotations(was: Mapping[str, Any], now: Mapping[str, Any], *, foreign: 
             yield "it", phrase + (" (was: destructive)" if name == "destructive" and old is True else "")
         elif foreign:
             was_so = f"(was: {quoted(old, MAX_NAMED)})"
-            yield "other", f"its {_line(name)} is {quoted(new, MAX_NAMED)} {was_so}"
+            yield "other", f"its {line(name)} is {quoted(new, MAX_NAMED)} {was_so}"
         else:
             yield "other", "another mark of it is other"
 

@@ -111,9 +111,7 @@ class ServedResources:
         Raises:
             MCPError, ToolError: there is none, its arguments are wrong, or it failed.
         """
-        prompt = self.prompts.get(name)
-        if prompt is None:
-            raise self._missing("prompt", name, session)
+        prompt = self.prompts.get(name) or await self._accepted(session, "prompt", name)
         known = {one.name for one in prompt.arguments}
         missing = [one.name for one in prompt.arguments if one.required and one.name not in arguments]
         unknown = [one for one in arguments if one not in known]
@@ -136,12 +134,18 @@ class ServedResources:
             answer["description"] = prompt.description
         return answer
 
-    def _missing(self, kind: str, name: str, session: Session) -> Exception:
-        """Why there is none of that name: a person has to accept it first, or a server is not ready."""
-        if held := self.capabilities.held_back(f"{kind}:{name}"):
-            return held
-        error = absent(f"there is no {kind} {name[:80]!r}", servers_away(session.host))
-        return _invalid(error.message, **error.details)
+    async def _accepted(self, session: Session, kind: str, name: str) -> Any:
+        """What is there of that name once a person has accepted it.
+
+        Raises:
+            MCPError, ToolError: they did not, or there is none, perhaps since a server is not ready.
+        """
+        await self.capabilities.require_accepted(session, f"{kind}:{name}")
+        found = (self.prompts if kind == "prompt" else self.templates).get(name)
+        if found is None:
+            error = absent(f"there is no {kind} {name[:80]!r}", servers_away(session.host))
+            raise _invalid(error.message, **error.details)
+        return found
 
     # -- resources
 
@@ -151,10 +155,9 @@ class ServedResources:
         Raises:
             MCPError, ToolError: there is none, or it cannot be read.
         """
-        found = self.find(uri)
-        if found is None:
-            if held := self.capabilities.held_back(f"resource:{uri}"):
-                raise held
+        if self.find(uri) is None:
+            await self.capabilities.require_accepted(session, f"resource:{uri}")
+        if (found := self.find(uri)) is None:
             raise absent("there is no such resource", servers_away(session.host), uri=uri[:500])
         got = await _held(found.read(session, uri), "the resource")
         if isinstance(got, (bytes, bytearray)):  # they stay bytes, also where they are a text
@@ -187,14 +190,12 @@ class ServedResources:
         ref, name, value = params.ref, params.argument.name, params.argument.value
         others = dict((params.context.arguments if params.context else None) or {})
         if ref.type == "ref/prompt":
-            prompt = self.prompts.get(ref.name)
-            if prompt is None:
-                raise self._missing("prompt", ref.name, session)
+            prompt = self.prompts.get(ref.name) or await self._accepted(session, "prompt", ref.name)
             complete = prompt.complete
         else:
             template = self.templates.get(ref.uri)
             if template is None and ref.uri not in self.resources:
-                raise self._missing("template", ref.uri, session)
+                template = await self._accepted(session, "template", ref.uri)
             complete = template.complete if template is not None else None
         found = [] if complete is None else await _held(complete(session, name, value, others), "the completion")
         values = [str(one) for one in found]
