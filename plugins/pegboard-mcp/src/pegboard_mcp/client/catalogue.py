@@ -30,7 +30,7 @@ from pegboard import (
 from pegboard.errors import reason_of
 from pegboard_mcp.client import cache
 from pegboard_mcp.client.names import DIGITS, MAX_NAME, board_names, plain_name, qualified_name
-from pegboard_mcp.lock.pins import identity_of, pin_of, resource_pin
+from pegboard_mcp.lock.pins import identity_of, pin_of
 from pegboard_mcp.sdk import REACHING, problem_with
 from pegboard_mcp.settings import LOCKS
 
@@ -48,12 +48,9 @@ if TYPE_CHECKING:
     from pegboard_mcp.settings import McpSettings
 
 log = logging.getLogger("pegboard.mcp")
-notices = logging.getLogger("pegboard.notice")  # what a person reads without looking for it
 
 PROMPT_MARK = "prompt_"
 """Before the name of a prompt that is registered as a tool."""
-MOST_ASKED = 5
-"""Changes that one question is about: as many as a person reads before they answer."""
 KEPT_OF_NAMES = MAX_NAME - 1 - DIGITS
 """How a name begins stays so, however long it is: see `pegboard_mcp.client.names`."""
 
@@ -500,27 +497,11 @@ class Catalogue:
         key, memory = self._held_key(name), self.memory
         if key not in self.changed or memory is None or self._holding != "changes":
             return None
-        tool = self._tool_that_uses(key, name)
-        if tool is None:
+        if (tool := self._tool_that_uses(key, name)) is None:
             return None
-        from pegboard.absence import HeldQuestion
+        from pegboard_mcp.client.questions import question_about
 
-        others = [one for one in self.changed if one != key]
-        shown = [self.changed[one] for one in (key, *others[: MOST_ASKED - 1])]
-        lines = [f"Accept what changed of {self.name}?"]
-        lines += [f"{_called(one.key)} {one.words}" for one in shown]
-        if more := len(self.changed) - len(shown):
-            lines.append(f"({more} more changes stay held back: pegboard lock shows them)")
-        tool = attrs.evolve(tool, origin=Origin(source=self.name))
-
-        def accept() -> None:
-            try:
-                memory.accept([one.now for one in shown])
-            except OSError as problem:  # it stays held back, and the person hears why
-                why = problem.strerror or "no reason is known"
-                notices.warning("what was accepted of %s cannot be kept: %s", self.name, why)
-
-        return HeldQuestion("\n".join(lines), tool, accept)
+        return question_about(self.changed, key, tool, memory)
 
     def _held_key(self, name: str) -> str:
         """What holds back what is asked for: of an address that is not listed it is a template."""
@@ -541,9 +522,9 @@ class Catalogue:
         if kind == "prompt":
             prompts = self.listing.prompts if self.listing is not None else ()
             return next((self._made(self._prompt_tool, one) for one in prompts if one["key"] == wire), None)
-        from pegboard_mcp.client.resource_tools import read_resource
+        from pegboard_mcp.client.questions import reading_tool
 
-        return read_resource
+        return reading_tool(self.handlers.read_resource)
 
     def seen_changes(self) -> dict[str, Changed]:
         """What a person may accept here of what changed since it was first seen, by the names that the lock has: those
@@ -571,20 +552,11 @@ class Catalogue:
 
     def resource_pins(self, listing: Listing | None = None) -> list[Pin]:
         """The resources and templates of the list, as the lock has them; prompts are held as tools are."""
-        listing = listing or self.listing
-        if listing is None:
+        if (listing := listing or self.listing) is None:
             return []
-        version = identity_of(listing.server.get("name"), listing.server.get("version"))
-        pins = []
-        for kind, entries in (("resource", listing.resources), ("template", listing.templates)):
-            for entry in entries:
-                marks = {key: value for key in ("name", "mime_type", "annotations") if (value := entry.get(key))}
-                texts = {key: entry.get(key) for key in ("title", "description")}
-                texts["description"] = texts["description"] or ""
-                pins.append(
-                    resource_pin(self.name, kind, entry["key"], {**texts, "version": version, "annotations": marks})
-                )
-        return pins
+        from pegboard_mcp.client.seen import seen_pins
+
+        return seen_pins(listing, self.name, ("resource", "template"))
 
     @property
     def held(self) -> dict[str, HeldBackError]:
@@ -684,14 +656,6 @@ class Catalogue:
             )
         )
         return self.held_back.get(key) or (None if free else find_held(self.held_back, key))
-
-
-def _called(key: str) -> str:
-    """What a person reads of the name of something that changed: in one line, however the server wrote it."""
-    from pegboard_mcp.lock.words import line, quoted
-
-    kind, _, name = key.partition(":")
-    return line(name, 100) if kind == "tool" else f"the {kind} {quoted(name, 100)}"
 
 
 def _arguments_of(entry: Entry) -> Any:

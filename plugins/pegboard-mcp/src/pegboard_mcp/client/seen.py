@@ -7,22 +7,17 @@ from typing import TYPE_CHECKING, Any
 from pegboard_mcp.lock.pins import PARTS, Pin, fingerprint_of, identity_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from pegboard_mcp.client.discovery import Entry, Listing
 
 KINDS = ("tool", "prompt", "resource", "template")
 
 
-def seen_pins(listing: Listing, source: str) -> list[Pin]:
-    """Everything that a server offers, as it is known here."""
+def seen_pins(listing: Listing, source: str, kinds: Iterable[str] = KINDS) -> list[Pin]:
+    """Everything of these kinds that a server offers, as it is known here; resources are so in the lock too."""
     version = identity_of(listing.server.get("name"), listing.server.get("version"))
-    pins = []
-    for kind, entries in zip(
-        KINDS, (listing.tools, listing.prompts, listing.resources, listing.templates), strict=True
-    ):
-        pins += [_pin(source, kind, entry, version) for entry in entries]
-    return pins
+    return [_pin(source, kind, entry, version) for kind in kinds for entry in getattr(listing, f"{kind}s")]
 
 
 def _pin(source: str, kind: str, entry: Entry, version: str | None) -> Pin:

@@ -92,17 +92,6 @@ def pin_of(tool: Tool) -> Pin:
     return Pin(source_of(tool.origin), tool.name, definition, tool.fingerprint)
 
 
-def resource_pin(source: str, kind: str, uri: str, definition: Mapping[str, Any]) -> Pin:
-    """The pin of a resource or a template: what a model reads of it, not what lies there.
-
-    Args:
-        kind: `resource` or `template`; with the address it makes the name, as in `resource:file:///notes`.
-        definition: what is read beside the address: title, description, version, annotations.
-    """
-    whole = {"name": f"{kind}:{uri}", **dict.fromkeys(PARTS), **definition}
-    return Pin(source, whole["name"], whole, fingerprint_of(whole))
-
-
 def source_of(origin: Origin) -> str:
     """The source's name, else the distribution's, else the plugin's."""
     return str(origin)
