@@ -193,6 +193,7 @@ JUDGED: Mapping[str, Mapping[str, str]] = {
         "state_key": ALWAYS,
         "instance": ALWAYS,
         "instances": ALWAYS,
+        "carrier": ALWAYS,
     },
     "plugins.memory": {"url": ALWAYS, "max_memories": RAISE, "semantic": PREFERENCE, "model": ALWAYS},
     "plugins.nats": {

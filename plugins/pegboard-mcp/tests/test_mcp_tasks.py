@@ -13,11 +13,12 @@ import pytest
 import trio
 import trio.testing
 
-from pegboard import CallContext, ErrorCode, ToolError, hookimpl, open_host, tool
+from pegboard import CallContext, ConfigError, ErrorCode, ToolError, hookimpl, open_host, tool
 from pegboard_mcp import plugin as mcp_plugin
 from pegboard_mcp.client._errors import LinkError, Lost, RpcError
 from pegboard_mcp.client.tasks import follow
 from pegboard_mcp.server import task_stores
+from pegboard_mcp.server.app import make_server
 from pegboard_mcp.server.http import serve_http
 from pegboard_mcp.server.peer import peer_of
 from pegboard_mcp.server.task_stores import MemoryTasks, SqliteTasks, TaskRecord
@@ -139,11 +140,11 @@ def served(host_with: Any) -> Callable[..., Any]:
     """`async with served(task_after_s=0) as (client, tools)`."""
 
     @contextlib.asynccontextmanager
-    async def serve(*, transport: Any = "http", **said: Any) -> Any:
+    async def serve(*others: Any, transport: Any = "http", **said: Any) -> Any:
         tools = Lasting()
         settings = McpSettings(**said)
         mcp = {name: value for name, value in said.items() if name.startswith("task_")}
-        host = await host_with(tools, mcp_plugin, config={"plugins": {"mcp": {"task_after_s": 30.0, **mcp}}})
+        host = await host_with(tools, *others, mcp_plugin, config={"plugins": {"mcp": {"task_after_s": 30.0, **mcp}}})
         async with trio.open_nursery() as nursery:
             serve = partial(serve_http, host, transport=transport, bind="127.0.0.1", port=0, user_id=None)
             url = await nursery.start(partial(serve, settings=settings))
@@ -463,6 +464,41 @@ async def test_two_processes_see_the_same_file(tmp_path: Path) -> None:
     assert await other.get("a") == kept
     await one.aclose()
     await other.aclose()
+
+
+@pytest.mark.parametrize(
+    ("gives", "said"), [(None, "brought none"), (OSError("no disk"), "no disk"), (SystemExit(3), "SystemExit")]
+)
+async def test_a_plugin_that_is_named_and_brings_no_store_is_said(gives: Any, said: str) -> None:
+    class Brings:
+        name = "brings"
+
+        @hookimpl(optionalhook=True)
+        def provide_task_store(self) -> Any:
+            if isinstance(gives, BaseException):
+                raise gives
+            return gives
+
+    config = {"plugins": {"mcp": {"task_after_s": 1.0, "task_store": "brings"}}}
+    async with open_host(config, [Brings(), mcp_plugin]) as host:
+        with pytest.raises(ConfigError, match=said):
+            make_server(host)
+
+
+async def test_a_plugin_brings_the_store_of_tasks(served: Any) -> None:
+    store = MemoryTasks()
+
+    class Brings:
+        name = "brings"
+
+        @hookimpl(optionalhook=True)
+        def provide_task_store(self) -> Any:
+            return store
+
+    async with served(Brings(), task_store="brings") as (client, _):
+        id_ = (await client.call("job"))["taskId"]
+        await client.until(id_, "completed")
+    assert [one.status for one in store._kept.values()] == ["completed"]
 
 
 # -- tasks of servers

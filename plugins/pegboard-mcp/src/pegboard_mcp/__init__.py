@@ -15,11 +15,14 @@ from pegboard.starting import lazy_names
 if TYPE_CHECKING:
     from pegboard_mcp.lock.review import LockReview, review_lock
     from pegboard_mcp.prompts_and_resources import Message, Prompt, PromptArgument, Resource, ResourceTemplate
+    from pegboard_mcp.server.carriers import Carrier
     from pegboard_mcp.server.peer import Peer, peer_of
+    from pegboard_mcp.server.task_stores import TaskRecord, TaskStore
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Carrier",
     "LockReview",
     "Message",
     "Peer",
@@ -27,6 +30,8 @@ __all__ = [
     "PromptArgument",
     "Resource",
     "ResourceTemplate",
+    "TaskRecord",
+    "TaskStore",
     "peer_of",
     "review_lock",
 ]
@@ -36,6 +41,8 @@ __getattr__ = lazy_names(
     {
         ".lock.review": ("LockReview", "review_lock"),
         ".prompts_and_resources": ("Message", "Prompt", "PromptArgument", "Resource", "ResourceTemplate"),
+        ".server.carriers": ("Carrier",),
         ".server.peer": ("Peer", "peer_of"),
+        ".server.task_stores": ("TaskRecord", "TaskStore"),
     },
 )

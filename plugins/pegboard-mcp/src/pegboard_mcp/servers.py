@@ -171,6 +171,8 @@ def _faults_of_instances(raw: Mapping[str, Any]) -> Iterator[Fault]:
             )
     if others and key is None:
         yield Fault(("state_key",), "the key that the instances share", "nothing", "say it in all of them")
+    if raw.get("carrier") is not None and key is None:
+        yield Fault(("state_key",), "the key that the instances share", "nothing", "`carrier` needs it, in all of them")
     if others and own is None:
         yield Fault(("instance",), "what this instance is called", "nothing", "say which of `instances` this one is")
 

@@ -104,7 +104,7 @@ class McpSettings:
         validator=not_negative,
         help="after how long a call becomes a task where its client takes tasks, in seconds; none: never",
     )
-    task_store: Literal["memory", "sqlite"] = setting("memory", help="where tasks are kept")
+    task_store: str = setting("memory", help="where tasks are kept: memory, sqlite, or a plugin that brings a store")
     task_ttl_s: float = setting(
         3_600.0,
         stricter="lower",
@@ -115,6 +115,9 @@ class McpSettings:
     instance: str | None = setting(None, widens=True, help="what this instance is called in the `instances` of others")
     instances: Mapping[str, str] = setting(
         factory=dict, widens=True, help="addresses of the instances by name, for requests that are forwarded"
+    )
+    carrier: str | None = setting(
+        None, widens=True, help="the plugin that carries requests to other instances; none: HTTP does"
     )
 
     @classmethod

@@ -40,12 +40,34 @@ def roles(prefix: str, bots: Iterable[str] = ()) -> dict[str, Role]:
     calls_stream = f"{prefix}-calls".replace(".", "_")
     read_calls = f"$JS.API.DIRECT.GET.{calls_stream}.>"
     write_calls = (f"{prefix}-calls.>", f"$JS.API.STREAM.CREATE.{calls_stream}", read_calls)
+    between = f"{prefix}-mcp.>"  # what instances of `pegboard serve` send each other, with the credentials of clients
+    kept = (f"{prefix}-tasks", f"{prefix}-task-parts")
+    tasks = tuple(
+        subject
+        for name in kept
+        for subject in (
+            f"{name}.>",
+            *(f"$JS.API.STREAM.{what}.{name.replace('.', '_')}" for what in ("CREATE", "INFO")),
+            f"$JS.API.DIRECT.GET.{name.replace('.', '_')}",
+            f"$JS.API.DIRECT.GET.{name.replace('.', '_')}.>",
+        )
+    )
     inboxes = {role: f"{inbox_of(role)}.>" for role in ("host", "worker", "watcher", "limits")}
     changed = f"{prefix}.*.changed"
     return {
         "host": Role(
-            (*calls, "$SRV.>", inboxes["worker"], f"{inbox_of('bot')}.>", *limits, read_calls),
-            (changed, inboxes["host"], inboxes["watcher"], inboxes["limits"], f"{prefix}.{BOTS}.>"),
+            (
+                *calls,
+                "$SRV.>",
+                inboxes["worker"],
+                f"{inbox_of('bot')}.>",
+                *limits,
+                read_calls,
+                between,
+                *tasks,
+                inboxes["host"],
+            ),
+            (changed, inboxes["host"], inboxes["watcher"], inboxes["limits"], f"{prefix}.{BOTS}.>", between),
         ),
         # A worker answers whoever asked; it hears nobody's answers but its own, and no bot.
         "worker": Role(

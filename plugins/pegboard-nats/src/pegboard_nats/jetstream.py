@@ -79,6 +79,13 @@ async def last_of(client: Client, stream: str, subject: str) -> Message | None:
     return None if message.status == 404 else message
 
 
+async def find_last(client: Client, stream: str, subjects: str) -> Message | None:
+    """The same of all subjects that a pattern fits."""
+    asked = json.dumps({"last_by_subj": subjects}).encode()
+    message = await client.request(f"$JS.API.DIRECT.GET.{stream}", asked, timeout_s=API_S)
+    return None if message.status == 404 else message
+
+
 def _answer_of(message: Message) -> dict[str, Any]:
     try:
         answer = json.loads(message.payload)

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import click
 
     from pegboard import Check, LimitStore, Tool, ToolSource
+    from pegboard_mcp import TaskStore
+    from pegboard_nats.carrier import Carrier
     from pegboard_nats.executor import Executors
     from pegboard_nats.link import Link
 
@@ -62,6 +64,22 @@ def provide_limit_store(settings: NatsSettings) -> LimitStore:
 
 
 provide_limit_store.only_named = True  # type: ignore[attr-defined]  # not wherever the package is installed
+
+
+@hookimpl(optionalhook=True)
+def provide_task_store(settings: NatsSettings) -> TaskStore:
+    """The stream that keeps tasks of MCP clients, where `[plugins.mcp] task_store = "nats"`."""
+    from pegboard_nats.tasks import NatsTasks
+
+    return NatsTasks(settings)
+
+
+@hookimpl(optionalhook=True)
+def provide_carrier(settings: NatsSettings) -> Carrier:
+    """What carries requests between instances of `pegboard serve`, where `[plugins.mcp] carrier = "nats"`."""
+    from pegboard_nats.carrier import Carrier
+
+    return Carrier(settings)
 
 
 @hookimpl

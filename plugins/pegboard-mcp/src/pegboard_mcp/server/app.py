@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from mcp.server.models import InitializationOptions
 
     from pegboard import Host, Session, Tool, ToolResult
+    from pegboard_mcp.server.task_stores import TaskStore
     from pegboard_mcp.server.tasks import Tasks
     from pegboard_mcp.settings import McpSettings
     from pegboard_serving import Caller
@@ -124,10 +125,9 @@ def _tasks_of(server: BoardServer, nursery: trio.Nursery) -> Tasks | None:
     settings = server.task_settings
     if settings is None:
         return None
-    from pegboard_mcp.server.task_stores import STORES
     from pegboard_mcp.server.tasks import Tasks
 
-    return Tasks(nursery, STORES[settings.task_store](), server.handles, settings.task_ttl_s)
+    return Tasks(nursery, server.make_task_store(), server.handles, settings.task_ttl_s)
 
 
 def _completed(handler: Callable[[Ctx, Any], Awaitable[Any]]) -> Callable[[Ctx, Any], Awaitable[Any]]:
@@ -148,6 +148,7 @@ class BoardServer(Server[Any]):
     Attributes:
         host: whose board it is.
         identify: who makes a request.
+        make_task_store: makes where tasks are kept, where calls may become tasks.
         resources: prompts and resources.
         handles: seals what clients carry from one request to the next.
         servings: what lives while it is driven, one for each entered lifespan.
@@ -175,6 +176,8 @@ class BoardServer(Server[Any]):
         self.resources = ServedResources(host)
         self.handles = Handles()
         self.task_settings = _task_settings(host)
+        if self.task_settings is not None:
+            self.make_task_store = _task_store(host, self.task_settings.task_store)
         self.servings: set[Serving] = set()
         self._definitions: dict[str, tuple[Tool, dict[str, Any]]] = {}
         self._aliases: tuple[Any, Mapping[str, str]] = (None, {})
@@ -576,6 +579,21 @@ def _task_settings(host: Host) -> McpSettings | None:
 
     found = next((one.settings for one in host.board.plugins if isinstance(one.settings, McpSettings)), None)
     return None if found is None or found.task_after_s is None else found
+
+
+def _task_store(host: Host, name: str) -> Callable[[], TaskStore]:
+    """What makes the store of that name, or gives the one that a plugin brings.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    from pegboard_mcp.server.brought import brought
+    from pegboard_mcp.server.task_stores import STORES
+
+    if name in STORES:
+        return STORES[name]
+    store: TaskStore = brought(host.board, "provide_task_store", "task_store", name, STORES)
+    return lambda: store
 
 
 def _promises_data(tool: Tool | None) -> bool:

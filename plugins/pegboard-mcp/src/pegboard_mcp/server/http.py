@@ -172,7 +172,8 @@ async def serve_http(
         task_status: told the URL as soon as it is served.
 
     Raises:
-        ConfigError: other machines would reach it without a credential, or it cannot listen there.
+        ConfigError: other machines would reach it without a credential, it cannot listen there, or a plugin that is
+            named brings nothing.
 
     .. versionadded:: 0.1
     """
@@ -223,7 +224,7 @@ async def serve_server(
             async with http_app.open(server), contextlib.AsyncExitStack() as stack:
                 if instances is not None:
                     serve_others = partial(make_worker(_config(settings)).serve, closing=http_app.closing)
-                    await stack.enter_async_context(instances.open(serve_others))
+                    await stack.enter_async_context(instances.open(serve_others, http_app))
                 await worker.serve(bound, http_app.closing, task_status)
 
     async with trio.open_nursery() as nursery:
@@ -261,7 +262,12 @@ def _instances_of(server: Server[Any], settings: McpSettings, shared: SharedPort
     from pegboard_mcp.server.app import BoardServer
     from pegboard_mcp.server.instances import Instances
 
-    instances = Instances(settings, shared)
+    carrier = None
+    if isinstance(server, BoardServer) and settings.carrier is not None:
+        from pegboard_mcp.server.brought import brought
+
+        carrier = brought(server.host.board, "provide_carrier", "carrier", settings.carrier)
+    instances = Instances(settings, shared, carrier)
     if isinstance(server, BoardServer):
         server.handles = instances.handles
     return instances

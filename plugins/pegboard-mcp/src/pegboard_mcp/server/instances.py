@@ -5,6 +5,9 @@ one forwards it to the other, as it came and with its credential, over HTTP. Whe
 that was sealed is looked up among the configured instances, or among the sockets of the processes of one program
 (`--processes`), which lie in a folder that only their user can enter. The other instance admits the request as any
 other. Where none can be reached the answer says so: the same request may be sent again.
+
+A plugin may bring a `Carrier`, which finds the others itself. What comes by it is served where it was sealed with the
+key that all instances share, so that it is no door for whoever else can send there.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from urllib.parse import parse_qs
 
 import trio
 
-from pegboard_mcp.server._answers import Answering, answer_json, in_flight
+from pegboard_mcp.server._answers import Answering, answer_json, in_flight, lasting
 from pegboard_mcp.server._flights import REFUSED, refusal
 from pegboard_mcp.server._sdk import MCP_SESSION_ID_HEADER
 from pegboard_mcp.server.auth import CALLER, answer_plainly
@@ -42,11 +45,12 @@ from pegboard_mcp.server.listening import LISTEN, MAX_TASK_IDS, task_ids_of
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 
-    from starlette.types import Message, Receive, Scope, Send
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from pegboard_httpclient import Failure
-    from pegboard_httpclient.client import Answer, Client
+    from pegboard_httpclient.client import Client
     from pegboard_mcp.server._flights import Flights
+    from pegboard_mcp.server.carriers import Carried, Carrier
     from pegboard_mcp.server.processes import SharedPort
     from pegboard_mcp.settings import McpSettings
     from pegboard_serving import Caller
@@ -84,9 +88,10 @@ class Placed(NamedTuple):
 
 
 class Target(NamedTuple):
-    """Where another instance is: the base of its address, and the socket where that is a file."""
+    """Where another instance is: the base of its address, and the socket where that is a file; neither: the carrier
+    finds it."""
 
-    url: str
+    url: str = ""
     socket: str | None = None
 
 
@@ -96,9 +101,10 @@ class Instances:
     Args:
         settings: the key, the name of this machine and the addresses of others.
         shared: what the processes of this program share; None: it is the only one.
+        carrier: reaches those that are neither configured nor processes of this program.
     """
 
-    def __init__(self, settings: McpSettings, shared: SharedPort | None = None) -> None:
+    def __init__(self, settings: McpSettings, shared: SharedPort | None = None, carrier: Carrier | None = None) -> None:
         process = secrets.token_urlsafe(9) if shared is None else shared.process
         key = settings.state_key or (None if shared is None else shared.key)
         self.handles = Handles(Seal(key), Name(settings.instance or "", process))
@@ -106,24 +112,36 @@ class Instances:
         self._others = {name: url.rstrip("/") for name, url in settings.instances.items()}
         self._folder = None if shared is None else shared.folder
         self._clients: dict[Target, Client] = {}
+        self._carrier = carrier
 
     @contextlib.asynccontextmanager
-    async def open(self, serve: Callable[..., Awaitable[None]]) -> AsyncIterator[None]:
-        """Let the other processes of the program reach this one, and close what was opened to others.
+    async def open(self, serve: Callable[..., Awaitable[None]], app: ASGIApp) -> AsyncIterator[None]:
+        """Let the others reach this one, and close what was opened to them.
 
         Args:
             serve: `await serve(socket, task_status=...)` serves until serving ends.
+            app: what is served.
         """
         try:
-            async with trio.open_nursery() as nursery:
-                with contextlib.ExitStack() as stack:
-                    if self._folder is not None:
-                        path = socket_of(self._folder, self.handles.own.process)
-                        await nursery.start(serve, stack.enter_context(private_socket(path)))
-                    yield
+            async with trio.open_nursery() as nursery, contextlib.AsyncExitStack() as stack:
+                if self._carrier is not None:
+                    own = self.handles.own
+                    opened = self._carrier.open(own.process, own.machine, partial(self._serve_carried, app))
+                    await stack.enter_async_context(opened)
+                if self._folder is not None:
+                    path = socket_of(self._folder, self.handles.own.process)
+                    await nursery.start(serve, stack.enter_context(private_socket(path)))
+                yield
         finally:
             for client in self._clients.values():
                 await client.aclose()
+
+    async def _serve_carried(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve what came by the carrier, if an instance sent it."""
+        if HOPS in self._as_sent(scope):
+            await app(scope, receive, send)
+        else:
+            await answer_plainly(scope, send, 403, b"this is for instances that share the key")
 
     def is_own(self, name: Name) -> bool:
         """Whether it is this one."""
@@ -133,19 +151,23 @@ class Instances:
         """Whether an instance is known to be no more: a process of this machine that ended."""
         if name.machine != self.handles.own.machine or self.is_own(name):
             return False
-        if self._folder is None:
-            return bool(name.machine)  # without a name it may as well be another machine
-        return not socket_of(self._folder, name.process).exists()
+        if self._is_beside(name):
+            return False
+        # Without a name it may as well be another machine, where others than the processes of one program are reached.
+        return bool(name.machine) or (self._folder is not None and self._carrier is None)
+
+    def _is_beside(self, name: Name) -> bool:
+        """Whether it is another process of this program."""
+        return self._folder is not None and socket_of(self._folder, name.process).exists()
 
     def find(self, name: Name) -> Target | None:
         """Where an instance is; None: it cannot be reached from here."""
-        if name.machine != self.handles.own.machine:
-            url = self._others.get(name.machine)
-            return None if url is None else Target(url)
-        if self._folder is None or self.is_over(name):
-            return None
-        # The host is a bare address, which every instance serves.
-        return Target("http://127.0.0.1", str(socket_of(self._folder, name.process)))
+        if name.machine != self.handles.own.machine and (url := self._others.get(name.machine)) is not None:
+            return Target(url)
+        if name.machine == self.handles.own.machine and self._folder is not None and self._is_beside(name):
+            # The host is a bare address, which every instance serves.
+            return Target("http://127.0.0.1", str(socket_of(self._folder, name.process)))
+        return None if self._carrier is None or self.is_over(name) else Target()
 
     # -- whose a request is
 
@@ -247,14 +269,28 @@ class Instances:
     # -- forwarding
 
     async def forward(
-        self, name: Name, body: bytes, request_id: Any, scope: Scope, receive: Receive, send: Send
+        self,
+        name: Name,
+        body: bytes,
+        request_id: Any,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+        *,
+        here: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        """Have another instance answer a request."""
+        """Have another instance answer a request; `here`: serves it where that one is not there."""
+        if not await self._forwarded(name, body, request_id, scope, receive, send):
+            await (self._not_there(name, request_id, scope, send) if here is None else here())
+
+    async def _forwarded(
+        self, name: Name, body: bytes, request_id: Any, scope: Scope, receive: Receive, send: Send
+    ) -> bool:
+        """Whether another instance was there, and what it answered, or that it is lost, was passed back."""
         hops = scope.get(HOPS, 0)
         target = self.find(name) if hops < MAX_HOPS else None
         if target is None:
-            await self._not_there(name, request_id, scope, send)
-            return
+            return False
         async with trio.open_nursery() as nursery:
 
             async def watch() -> None:
@@ -263,12 +299,24 @@ class Instances:
                 nursery.cancel_scope.cancel()  # which the other instance takes as it would from the client
 
             nursery.start_soon(watch)
-            answer = await self._ask(target, hops, body, scope)
-            await self._pass_back(answer, name, request_id, scope, send)
+            answer = await self._ask(target, name, hops, body, scope)
+            was_read = not _never_read(answer)
+            if was_read:
+                await self._pass_back(answer, request_id, scope, send)
             nursery.cancel_scope.cancel()
+        return was_read
 
     async def forward_message(
-        self, flights: Flights, name: Name, body: bytes, message: Any, scope: Scope, receive: Receive, send: Send
+        self,
+        flights: Flights,
+        name: Name,
+        body: bytes,
+        message: Any,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+        *,
+        here: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         """Have another instance answer what was posted, as one of the calls in flight here."""
         is_request = isinstance(message, dict) and "method" in message and "id" in message
@@ -276,9 +324,13 @@ class Instances:
         if is_request and flights.stopping:
             await answer_json(send, 503, refusal(request_id), retry=True)
             return
-        await in_flight(flights, partial(self.forward, name, body, request_id), scope, receive, send, request_id)
+        forward = partial(self.forward, name, body, request_id, here=here)
+        if is_request and message["method"] == LISTEN:
+            await lasting(flights, forward, scope, receive, send)
+        else:
+            await in_flight(flights, forward, scope, receive, send, request_id)
 
-    async def _ask(self, target: Target, hops: int, body: bytes, scope: Scope) -> Answer | Failure:
+    async def _ask(self, target: Target, name: Name, hops: int, body: bytes, scope: Scope) -> Carried | Failure:
         client = scope.get("client")
         forwarded = self.handles.seal.seal("forwarded", [client[0] if client else "", hops + 1], for_s=FORWARDED_S)
         headers = [(FORWARDED.decode(), forwarded), ("Accept-Encoding", "identity")]
@@ -286,9 +338,11 @@ class Instances:
             if (key in PASSED_ON or key.startswith(b"mcp-")) and value.isascii():
                 headers.append((key.decode("ascii"), value.decode("ascii")))
         query = scope.get("query_string", b"").decode("latin-1")
-        url = f"{target.url}{scope['path']}" + (f"?{query}" if query else "")
+        where, method = scope["path"] + (f"?{query}" if query else ""), scope["method"]
+        if not target.url and self._carrier is not None:
+            return await self._carrier.send(name.process, name.machine, method, where, headers, body)
         return await self._client(target).send(
-            scope["method"], url, headers, body if scope["method"] == "POST" else None, max_bytes=sys.maxsize
+            method, f"{target.url}{where}", headers, body if method == "POST" else None, max_bytes=sys.maxsize
         )
 
     def _client(self, target: Target) -> Client:
@@ -305,14 +359,11 @@ class Instances:
             self._clients[target] = known
         return known
 
-    async def _pass_back(self, answer: Answer | Failure, name: Name, request_id: Any, scope: Scope, send: Send) -> None:
-        from pegboard_httpclient import Failure, Kind
+    async def _pass_back(self, answer: Carried | Failure, request_id: Any, scope: Scope, send: Send) -> None:
+        from pegboard_httpclient import Failure
 
         if isinstance(answer, Failure):
-            if answer.never_stood or answer.kind is Kind.UNSENDABLE:
-                await self._not_there(name, request_id, scope, send)
-            else:
-                await _answer_lost(request_id, scope, send)
+            await _answer_lost(request_id, scope, send)
             return
         answering = Answering(send)
         try:
@@ -335,6 +386,12 @@ class Instances:
             await answer_plainly(scope, send, 503, b"its instance cannot be reached now", retry=True)
         else:
             await answer_json(send, 503, _elsewhere(request_id), retry=True)
+
+
+def _never_read(answer: Carried | Failure) -> bool:
+    from pegboard_httpclient import Failure, Kind
+
+    return isinstance(answer, Failure) and (answer.never_stood or answer.kind is Kind.UNSENDABLE)
 
 
 def _elsewhere(request_id: Any) -> dict[str, Any]:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pegboard_mcp.settings import McpSettings
 
 CALL = "tools/call"
+STATE = "requestState"
 SESSION = MCP_SESSION_ID_HEADER.encode()
 
 
@@ -176,16 +177,22 @@ class Streamable:
         if read is None:
             return
         body, message = read
-        fast_path, flights = self._fast_path, self._flights
         if self._instances is not None and isinstance(message, dict):
             name = self._instances.owner_of(scope, message)
-            if name is not None and message.get("method") == LISTEN:
-                forward = partial(self._instances.forward, name, body, message.get("id"))
-                await lasting(flights, forward, scope, receive, send)
-                return
             if name is not None:
-                await self._instances.forward_message(flights, name, body, message, scope, receive, send)
+                # A suspended call is that process's alone; of anything else something may be known here.
+                here = (
+                    None if STATE in message["params"] else partial(self._answer, body, message, scope, receive, send)
+                )
+                await self._instances.forward_message(
+                    self._flights, name, body, message, scope, receive, send, here=here
+                )
                 return
+        await self._answer(body, message, scope, receive, send)
+
+    async def _answer(self, body: bytes, message: Any, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer what was posted here."""
+        fast_path, flights = self._fast_path, self._flights
         if isinstance(message, dict) and fast_path is not None:
             if message.get("method") == CALL and not flights.stopping:
                 if await fast_path.serve(scope, receive, send, message):

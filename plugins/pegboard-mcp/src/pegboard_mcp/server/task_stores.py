@@ -45,6 +45,8 @@ class TaskRecord:
         message: what a person may read about it.
         result: of a completed one.
         error: of a failed one, as JSON-RPC has it.
+
+    .. versionadded:: 0.1
     """
 
     id: str
