@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import subprocess
 import sys
@@ -186,6 +187,67 @@ async def test_no_secret_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     )  # fmt: skip
     assert_ok(same)
     assert_error(other, "NOT_FOUND", reason="not_recorded")
+
+
+JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U"
+OWN = 'own "secret" 81\u00e4'.replace(" ", "-")
+KEPT = "what-is-none-7"
+
+
+@pytest.mark.parametrize(
+    ("told", "leaks"),
+    [
+        ({"access_token": "tok-1a2b3c"}, "tok-1a2b3c"),
+        ({"deep": [{"apiKey": "key-1a2b3c"}]}, "key-1a2b3c"),
+        ({"headers": {"Set-Cookie": "sid=cookie-9; HttpOnly"}}, "cookie-9"),
+        ({"token": "tok-1a2b3c", "said": "yours is tok-1a2b3c"}, "tok-1a2b3c"),
+        ({"page": "https://host/?access_token=tok9&x=1"}, "tok9"),
+        ({"page": "https://ada:pass9@host/"}, "pass9"),
+        ({"text": "Authorization: Basic YWRhOnBhc3M5"}, "YWRhOnBhc3M5"),
+        ({"text": json.dumps({"password": "pass9"})}, "pass9"),
+        ({"text": json.dumps({"inner": json.dumps({"password": "pass9"})})}, "pass9"),
+        ({"text": f"it is {JWT}."}, JWT),
+        ({"text": "it is ghp_" + "a1B2c3" * 6}, "a1B2c3"),
+        ({"text": f"of the environment: {OWN}"}, OWN),
+        ({"text": "in JSON: " + json.dumps({"it": OWN})}, json.dumps(OWN)[1:-1]),
+        ({"blob": OWN}, base64.b64encode(OWN.encode()).decode()),
+        ({"fails": OWN, "token": "tok-1a2b3c"}, "tok-1a2b3c"),
+        ({"fails": OWN, "token": "tok-1a2b3c"}, OWN),
+    ],
+)
+@pytest.mark.parametrize("way", ["data", "text", "argument"])
+async def test_no_secret_of_an_answer_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: dict[str, Any], leaks: str, way: str
+) -> None:
+    """Those of the host, those that a name or a text tells, wherever they stand; what is none stays."""
+    monkeypatch.setenv("SOME_API_TOKEN", OWN)
+
+    class Telling:
+        name = "telling"
+
+        @hookimpl
+        def provide_tools(self) -> list[Any]:
+            @tool(read_only=True, results="raw")
+            async def tell(about: dict[str, Any]) -> Any:
+                if way == "argument":
+                    return KEPT
+                if "fails" in told:
+                    raise ToolError(ErrorCode.UPSTREAM_ERROR, f"no {told['fails']}", {**told, "kept": KEPT})
+                if "blob" in told:
+                    return [TextContent(KEPT), BinaryContent(told["blob"].encode(), "text/plain", "c:d")]
+                given = {**told, "kept": KEPT}
+                return given if way == "data" else json.dumps(given)
+
+            return [tell]
+
+    asked = told if way == "argument" else {}
+    await answers(Telling(), tmp_path / "r.json", "record", [("tell", {"about": asked})])
+    text = (tmp_path / "r.json").read_text()
+    assert leaks not in text
+    assert json.dumps(leaks, ensure_ascii=False)[1:-1] not in text
+    assert KEPT in text
+    (replayed,) = await answers(Telling(), tmp_path / "r.json", "replay", [("tell", {"about": asked})])
+    assert KEPT in json.dumps(replayed.to_json())
 
 
 async def test_arguments_that_are_called_key_tell_calls_apart(tmp_path: Path) -> None:

@@ -430,14 +430,20 @@ class Board:
         settings = PolicyTable.of(self.config.core.secrets, SECRET_WORDS)
         if settings.allows_all:
             return None
-        from pegboard.secrets.mask import SecretMask, secrets_of_environment
+        from pegboard.secrets.mask import SecretMask
 
-        def known() -> Iterator[str]:
-            yield from self.config.secret_values
-            yield from secrets_of_environment()
-            yield from self._sources.secrets()
+        return SecretMask(settings, self.known_secrets, self._sources.secrets_of, self._sources.is_third_party)
 
-        return SecretMask(settings, known, self._sources.secrets_of, self._sources.is_third_party)
+    def known_secrets(self) -> Iterator[str]:
+        """Every value that this host knows as a secret: of its configuration, its environment and its sources.
+
+        .. versionadded:: 0.1
+        """
+        from pegboard.secrets.mask import secrets_of_environment
+
+        yield from self.config.secret_values
+        yield from secrets_of_environment()
+        yield from self._sources.secrets()
 
     def _find_sources(self) -> list[tuple[PluginRecord, ToolSource]]:
         found: list[tuple[PluginRecord, ToolSource]] = []

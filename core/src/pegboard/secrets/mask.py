@@ -25,7 +25,7 @@ from pegboard.content import CONTENT_TYPES, TextContent
 from pegboard.errors import ErrorCode, Retry, ToolError
 from pegboard.limits import ENCODED_LEVELS
 from pegboard.results import ToolResult, noted
-from pegboard.secrets.shapes import find_shapes, is_distinct, long_words
+from pegboard.secrets.shapes import is_distinct, long_words, replace_shapes
 from pegboard.secrets.texts import bytes_of_base64, text_in, with_texts, with_texts_of, with_texts_of_block
 
 if TYPE_CHECKING:
@@ -157,19 +157,19 @@ class SecretMask:
             if form in words and value not in own:
                 found.add(KNOWN)
                 text = text.replace(form, _instead(KNOWN))
-        spans = sorted(find_shapes(text), key=lambda span: (span[0], -span[1]))
-        pieces, done = [], 0
-        for start, end, kind in spans:
-            if start >= done and text[start:end] not in own:
-                found.add(kind)
-                pieces += [text[done:start], _instead(kind)]
-                done = end
-        return "".join([*pieces, text[done:]]) if pieces else text
+
+        def instead(key: str, kind: str) -> str | None:
+            if key in own:
+                return None
+            found.add(kind)
+            return _instead(kind)
+
+        return replace_shapes(text, instead)
 
     def _values(self) -> dict[str, str]:
         """Every form in which a known secret may stand in a text, the longest first, and the secret."""
         if self._known is None:
-            forms = {form: value for value in self._ask_known() if is_distinct(value) for form in _forms_of(value)}
+            forms = {form: value for value in self._ask_known() if is_distinct(value) for form in forms_of(value)}
             self._known = dict(sorted(forms.items(), key=lambda item: -len(item[0])))
         return self._known
 
@@ -189,7 +189,7 @@ def secrets_of_environment(environ: Mapping[str, str] = os.environ) -> list[str]
     return [value for name, value in environ.items() if looks_secret(name)]
 
 
-def _forms_of(value: str) -> set[str]:
+def forms_of(value: str) -> set[str]:
     """A value as it is, and as it stands in JSON, in an address and in a header of basic authentication."""
     raw = value.encode("utf-8", "surrogateescape")
     encoded = base64.b64encode(raw).decode().rstrip("=")

@@ -14,9 +14,9 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-__all__ = ["SHAPES", "Shape", "find_shapes", "is_distinct"]
+__all__ = ["SHAPES", "Shape", "find_shapes", "is_distinct", "replace_shapes"]
 
 MIN_SECRET = 8
 """A shorter text is no key that could be looked for: it would be found everywhere."""
@@ -134,6 +134,23 @@ def find_shapes(text: str) -> Iterator[tuple[int, int, str]]:
         for match in _compiled(_ASSIGNED).finditer(text):
             if is_distinct(match["key"]):
                 yield *match.span("key"), "secret of an .env file"
+
+
+def replace_shapes(text: str, instead: Callable[[str, str], str | None]) -> str:
+    """The text with others in the place of keys.
+
+    Args:
+        text: where they are looked for.
+        instead: `instead(key, kind)`; None: it stays.
+
+    .. versionadded:: 0.1
+    """
+    pieces, done = [], 0
+    for start, end, kind in sorted(find_shapes(text), key=lambda span: (span[0], -span[1])):
+        if start >= done and (other := instead(text[start:end], kind)) is not None:
+            pieces += [text[done:start], other]
+            done = end
+    return "".join([*pieces, text[done:]]) if pieces else text
 
 
 def long_words(text: str) -> str:

@@ -17,6 +17,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -29,10 +30,12 @@ from pegboard.contract import Finding, Layer
 from pegboard.errors import ConfigError, ErrorCode, Retry, ToolError
 from pegboard.hookspecs import hookimpl
 from pegboard.results import ToolResult
+from pegboard.secrets.shapes import is_distinct, replace_shapes
+from pegboard.secrets.texts import with_texts_of
 from pegboard.tools import READ_RESULT_NAME, Annotations, Tool
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+    from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
     from contextlib import AbstractAsyncContextManager
 
     from pegboard.context import CallContext
@@ -119,8 +122,17 @@ async def _open(path: Path, *, writes: bool) -> AsyncIterator[Recording]:
 
 async def _record(context: CallContext, arguments: Mapping[str, Any], call_next: CallNext) -> ToolResult:
     result = await call_next()
-    context.resource(Recording).note(context.tool, arguments, result, context.secrets_read)
+    context.resource(Recording).note(context.tool, arguments, result, (*context.secrets_read, *_known_to(context)))
     return result
+
+
+def _known_to(context: CallContext) -> Iterator[str]:
+    """What the host knows as secrets, and what the tool declares, in every form in which they may stand in a text."""
+    from pegboard.secrets.mask import forms_of
+
+    declared = [value for name in context.tool.secrets if (value := os.environ.get(name))]
+    for value in (*declared, *filter(is_distinct, context.session.host.board.known_secrets())):
+        yield from forms_of(value) if is_distinct(value) else (value,)
 
 
 async def _replay(context: CallContext, arguments: Mapping[str, Any], call_next: CallNext) -> ToolResult:
@@ -223,14 +235,16 @@ class Recording:
             ) from problem
 
     def note(self, tool: Tool, arguments: Mapping[str, Any], result: ToolResult, secrets: tuple[str, ...]) -> None:
-        """Add what a tool answered, without secrets: those that the call read, that the tool declared, and what looks
-        like one. An answer like the one before it is there already."""
-        declared = [value for name in tool.secrets if (value := os.environ.get(name))]
-        hidden = tuple(sorted({*secrets, *declared, *_secrets_in(arguments)}, key=len, reverse=True))
-        asked = _masked(_masked_arguments(arguments), hidden)
-        answer = _masked(_plain_result(result), hidden)
+        """Add what a tool answered, without these secrets and without what looks like one. An answer like the one
+        before it is there already."""
+        from pegboard.secrets.texts import masked
+
+        told = filter(is_distinct, _secrets_in(_plain_result(result)))
+        hidden = tuple(sorted({*secrets, *_secrets_in(arguments), *told}, key=len, reverse=True))
+        asked = _masked(arguments, hidden)
+        answer = _masked(_plain_result(masked(result, hidden)), hidden)
         if tool.origin.source is not None:
-            self._tools[tool.name] = _masked(tool.public_definition, hidden)
+            self._tools[tool.name] = with_texts_of(tool.public_definition, partial(_masked_text, hidden=hidden))
         key = _key(tool.name, asked)
         if key not in self._heard:
             self._heard.add(key)
@@ -245,7 +259,7 @@ class Recording:
         Raises:
             ToolError: NOT_FOUND, reason `not_recorded`: such a call was not recorded.
         """
-        key = self._find(tool.name, _masked_arguments(arguments))
+        key = self._find(tool.name, _masked(arguments))
         if key is None:
             raise self._not_recorded(tool.name, arguments)
         results, given = self._calls[key]["results"], self._given.get(key, 0)
@@ -293,48 +307,55 @@ def _plain_result(result: ToolResult) -> dict[str, Any]:
     return {**kept, "details": details} if details else kept
 
 
-def _masked(value: Any, secrets: tuple[str, ...]) -> Any:
-    """A copy without these texts, and without what looks like a secret in a text: `Bearer ...`, `password=...`."""
-    return _mapped(value, lambda text: mask_text(mask(text, secrets)))
+def _masked(value: Any, hidden: tuple[str, ...] = (), name: str = "") -> Any:
+    """A copy without the texts of members whose name says that they are secret, without the texts that are hidden, and
+    without what looks like a secret in a text. A member that is simply called `key` tells one call from another."""
+    if isinstance(value, str):
+        return MASKED if value and _is_secret(name) else _masked_text(value, hidden)
+    if isinstance(value, dict):
+        return {_masked_text(key, hidden): _masked(item, hidden, key) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_masked(item, hidden) for item in value]
+    return value
 
 
-def _masked_arguments(arguments: Any) -> Any:
-    """Arguments without the values of members whose name says that they are secret. One that is simply called `key`
-    tells one call from another."""
-    if isinstance(arguments, dict):
-        return {
-            name: MASKED if isinstance(value, str) and _is_secret(name) else _masked_arguments(value)
-            for name, value in arguments.items()
-        }
-    if isinstance(arguments, (list, tuple)):
-        return [_masked_arguments(item) for item in arguments]
-    return mask_text(arguments) if isinstance(arguments, str) else arguments
+def _masked_text(text: str, hidden: tuple[str, ...]) -> str:
+    """A text without those: in one that is JSON, members have names too; else `Bearer ...`, `password=...`, and keys
+    that services give out are known by how they look."""
+    text = mask(text, hidden)
+    if (value := _json_in(text)) is not None:
+        without = _masked(value, hidden)
+        return text if without == value else json.dumps(without, ensure_ascii=False)
+    return replace_shapes(mask_text(text), lambda key, kind: MASKED)
 
 
-def _secrets_in(arguments: Any) -> Iterator[str]:
-    """The texts that `_masked_arguments` takes out, where they are long enough to be found by accident nowhere else."""
-    if isinstance(arguments, dict):
-        for name, value in arguments.items():
-            if isinstance(value, str) and _is_secret(name) and len(value) >= MIN_SECRET:
-                yield value
-            yield from _secrets_in(value)
-    elif isinstance(arguments, (list, tuple)):
-        for item in arguments:
+def _json_in(text: str) -> Any:
+    """The object or array that a text is; None: it is none."""
+    if text[:1] not in ("{", "["):
+        return None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _secrets_in(value: Any) -> Iterator[str]:
+    """The texts that `_masked` takes out by their name, where they are long enough to be found by accident nowhere
+    else."""
+    if isinstance(value, dict):
+        for name, item in value.items():
+            if isinstance(item, str) and _is_secret(name) and len(item) >= MIN_SECRET:
+                yield item
             yield from _secrets_in(item)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _secrets_in(item)
+    elif isinstance(value, str) and (inner := _json_in(value)) is not None:
+        yield from _secrets_in(inner)
 
 
 def _is_secret(name: str) -> bool:
     return looks_secret(name) and name.lower() not in ("key", "keys")
-
-
-def _mapped(value: Any, change: Callable[[str], str]) -> Any:
-    if isinstance(value, str):
-        return change(value)
-    if isinstance(value, dict):
-        return {change(key): _mapped(item, change) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_mapped(item, change) for item in value]
-    return value
 
 
 def _fits(recorded: Any, given: Any) -> bool:
