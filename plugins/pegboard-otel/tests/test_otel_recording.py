@@ -10,6 +10,8 @@ import trio
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from opentelemetry import trace as trace_api
+from opentelemetry.exporter.otlp.proto.common.metrics_encoder import encode_metrics
+from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
 
 from pegboard import CallContext, ErrorCode, Guard, Stage, ToolError, hookimpl, open_host, tool, trace
 from pegboard_otel.recording import _INSTRUMENTS, OTHER
@@ -235,3 +237,38 @@ async def test_where_nobody_makes_spans_a_trace_goes_through_as_it_is(host_with:
     host.add(inner)
     with trace.following(WHOLE):
         assert (await host.session().call("inner")).data["trace"] == WHOLE
+
+
+HALF = "half \ud800 of a pair"
+
+
+@pytest.mark.parametrize(
+    "where", ["name", "id", "argument", "span", "attribute", "found", "client", "found by a client"]
+)
+async def test_no_text_that_others_choose_costs_the_spans_beside_it_or_more_than_its_share(
+    observed: Callable[..., Any], where: str, caplog: Any
+) -> None:
+    """An exporter encodes a batch at once: one text that UTF-8 cannot carry loses all of it."""
+    long = HALF + "x" * 200_000
+
+    @tool
+    async def one(context: CallContext, text: str = "") -> None:
+        if "client" in where:
+            told = {"mcp.method.name": "tools/call", "mcp.session.id": long if where == "client" else ""}
+            with context.session.host.span("tools/call one", "client", told) as found:
+                found["rpc.response.status_code"] = long if where != "client" else ""
+
+    seen = await observed(one, content=True)
+    host = seen.host
+    if where in ("span", "attribute", "found"):
+        name, given = ("POST " + long if where == "span" else "POST"), (long if where == "attribute" else "")
+        with host.span(name, "server", {"url.path": given, "listed": [given]}) as found:
+            found["error.type"] = long if where == "found" else "no"
+    else:
+        given = {"text": HALF if where == "argument" else ""}
+        await host.session().call(long if where == "name" else "one", given, id=long if where == "id" else None)
+    finished = seen.exporter.get_finished_spans()
+    assert finished
+    assert len(encode_spans(finished).SerializeToString()) < 30_000
+    assert len(encode_metrics(seen.reader.get_metrics_data()).SerializeToString()) < 30_000
+    assert not caplog.records  # the encoder leaves an attribute out, and logs that

@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 
 MAX_NAME = 64
 """Of a name that no tool has, in characters: callers make them up."""
+MAX_TEXT = 1_000
+"""Of any other text of a span, in characters: callers and servers choose ids, methods and descriptions, and spans wait
+in a queue that is bounded by their number."""
 MAX_TOOLS = 10_000
 MAX_CONTENT = 10_000
 """Of arguments and of a result, in characters of their JSON."""
@@ -174,7 +177,7 @@ class Recorder:
         if span is not None:
             return _Open(span, context, came, is_call=True)
         name, attributes = self._told_of(call, tool)
-        told = {**attributes, "gen_ai.tool.call.id": str(call.id)}
+        told = {**attributes, "gen_ai.tool.call.id": _text(str(call.id))}
         span = self._tracer.start_span(name, context, SpanKind.INTERNAL, told, links)
         return _Open(span, context, came, is_call=True)
 
@@ -199,7 +202,7 @@ class Recorder:
         """The name of the span, and the attributes that are alike for all calls of a tool."""
         if tool is None:
             asked: Any = call.name  # a model may ask for anything
-            name = asked[:MAX_NAME] if isinstance(asked, str) else OTHER
+            name = _text(asked[:MAX_NAME]) if isinstance(asked, str) else OTHER
             return f"execute_tool {name}", {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name}
         known = self._tools.get(tool.name)
         if known is None or known[0] is not tool:
@@ -256,7 +259,7 @@ class Recorder:
         started = perf_counter()
         span = self._dropped(context)
         if span is None:
-            span = self._tracer.start_span(name, context, _KINDS[kind], dict(attributes), links)
+            span = self._tracer.start_span(_text(name), context, _KINDS[kind], _texts(attributes), links)
         opened = _Open(span, context, current, is_call=False)
 
         def end(found: Mapping[str, Any]) -> None:
@@ -270,16 +273,18 @@ class Recorder:
     def measure(self, name: str, value: float, attributes: Mapping[str, Any]) -> None:
         """Count a figure that belongs to no span; one of another name is left to others."""
         if name in self._histograms:
-            self._histograms[name].record(value, {key: attributes[key] for key in _COUNTED if key in attributes})
+            self._histograms[name].record(
+                value, _texts({key: attributes[key] for key in _COUNTED if key in attributes})
+            )
 
     def _added_to(self, call: Span, kind: str, attributes: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], None]:
         """The call has a span already, and the conventions want no second one: its attributes are added to it, but for
         those that it has: the tool's name there is the server's own, without a prefix."""
-        call.set_attributes({key: value for key, value in attributes.items() if not key.startswith("gen_ai.")})
+        call.set_attributes(_texts({key: value for key, value in attributes.items() if not key.startswith("gen_ai.")}))
         started = perf_counter()
 
         def end(found: Mapping[str, Any]) -> None:
-            call.set_attributes({key: value for key, value in found.items() if key != "error.type"})
+            call.set_attributes(_texts({key: value for key, value in found.items() if key != "error.type"}))
             self._count(kind, {**attributes, **found}, perf_counter() - started)
 
         return end
@@ -287,7 +292,7 @@ class Recorder:
     def _count(self, kind: str, told: Mapping[str, Any], seconds: float) -> None:
         if not self._histograms:
             return
-        counted = {key: told[key] for key in _COUNTED if key in told}
+        counted = _texts({key: told[key] for key in _COUNTED if key in told})
         if "mcp.method.name" in told:
             if kind == "server":  # clients make names up
                 for key, known in (("gen_ai.tool.name", self._tools), ("mcp.method.name", METHODS)):
@@ -333,7 +338,7 @@ def _is_tools_call(attributes: Mapping[str, Any]) -> bool:
 
 def _finish(span: Span, found: Mapping[str, Any]) -> None:
     if found and span.is_recording():
-        span.set_attributes(dict(found))
+        span.set_attributes(_texts(found))
         if "error.type" in found:
             span.set_status(Status(StatusCode.ERROR))
 
@@ -344,7 +349,24 @@ def _attributes_of(tool: Tool) -> dict[str, Any]:
         "gen_ai.tool.name": tool.name,
         "gen_ai.tool.type": "extension" if tool.origin.source else "function",
     }
-    return {**told, "gen_ai.tool.description": tool.description} if tool.description else told
+    return _texts({**told, "gen_ai.tool.description": tool.description} if tool.description else told)
+
+
+def _texts(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: _plain(value) for key, value in attributes.items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, str):
+        return _text(value)
+    return [_plain(one) for one in value] if isinstance(value, (list, tuple)) else value
+
+
+def _text(text: str) -> str:
+    """A text as a span may hold it: of a bounded length, and without half a surrogate pair, which no UTF-8 carries: an
+    exporter that meets one sends none of the spans beside it."""
+    text = text[:MAX_TEXT]
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 def _content_of(outcome: Outcome) -> dict[str, str]:
@@ -365,4 +387,5 @@ def _json(value: Any, secrets: list[str]) -> str:
     for secret in sorted(filter(None, secrets), key=len, reverse=True):
         for form in (secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]):
             text = text.replace(form, "***")
-    return text if len(text) <= MAX_CONTENT else text[:MAX_CONTENT] + "..."
+    text = text if len(text) <= MAX_CONTENT else text[:MAX_CONTENT] + "..."
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
