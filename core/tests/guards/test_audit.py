@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 import trio
 
-from pegboard import CallContext, ToolCall, ToolError, open_host, tool
+from pegboard import CallContext, PluginError, ToolCall, ToolError, open_host, tool
 
 
 @tool(run="inplace", read_only=True)
@@ -152,8 +155,6 @@ async def test_the_audit_may_go_to_stderr(hosted: Any, capsys: pytest.CaptureFix
 
 
 async def test_an_audit_that_cannot_be_opened_is_fatal(hosted: Any, tmp_path: Path, caplog: Any) -> None:
-    from pegboard import PluginError
-
     with pytest.raises(PluginError, match=r"the audit's file .*folder cannot be written: No such file") as caught:
         async with hosted(config={"plugins": {"audit": {"file": str(tmp_path / "no" / "folder")}}}):
             raise AssertionError("it opened")
@@ -168,3 +169,104 @@ async def test_a_full_disk_is_logged_and_no_call_notices(make_plugin: Any, caplo
         for _ in range(3):
             assert (await host.session().call("add", {"a": 1, "b": 2})).ok
     assert caplog.text.count("the audit could not be written: OSError (No space left on device)") == 1
+
+
+def failing(monkeypatch: pytest.MonkeyPatch, write: Any) -> None:
+    """`write(real, number, data)` stands for `os.write` of the audit."""
+    real = os.write
+    monkeypatch.setattr("pegboard.guards.audit.os.write", lambda number, data: write(real, number, data))
+
+
+async def called_until(session: Any, is_so: Any) -> None:
+    """Call until the audit's thread has come to something."""
+    with trio.fail_after(10):
+        while not is_so():
+            assert (await session.call("add", {"a": 1, "b": 2})).ok
+            await trio.lowlevel.checkpoint()
+
+
+async def test_lines_of_several_processes_do_not_mix(audited: Any, lines: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What one `write` appends stands together; so it is whole lines, however many wait."""
+    pieces: list[bytes] = []
+    go = threading.Event()
+
+    def write(real: Any, number: int, data: bytes) -> Any:
+        go.wait(10)
+        pieces.append(data)
+        return real(number, data)
+
+    failing(monkeypatch, write)
+    async with audited(add) as host:
+        session = host.session()
+        for _ in range(300):
+            await session.call("add", {"a": 1, "b": 2})
+        go.set()
+    assert all(piece.startswith(b"{") and piece.endswith(b"}\n") for piece in pieces)
+    assert max(map(len, pieces)) > 10_000
+    assert len(lines()) == 300
+
+
+async def test_a_file_that_is_moved_away_begins_anew(audited: Any, lines: Any, tmp_path: Path) -> None:
+    async with audited(add) as host:
+        session, file = host.session(), tmp_path / "audit.jsonl"
+        await called_until(session, lambda: file.stat().st_size)
+        file.rename(tmp_path / "audit.jsonl.1")
+        await called_until(session, lambda: file.exists() and file.stat().st_size)
+    assert lines()
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert all(json.loads(line) for line in (tmp_path / "audit.jsonl.1").read_text().splitlines())
+
+
+async def test_each_outage_is_told_once_with_what_is_missing_and_whole_lines_follow(
+    audited: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: Any
+) -> None:
+    room: list[int | None] = [None]
+
+    def write(real: Any, number: int, data: bytes) -> Any:
+        if room[0] is None:
+            return real(number, data)
+        if room[0]:
+            room[0], size = 0, room[0]
+            return real(number, data[:size])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    failing(monkeypatch, write)
+    async with audited(add) as host:
+        session = host.session()
+        for outage in (1, 2):
+            room[0] = 20
+            await called_until(session, lambda: caplog.text.count("could not be written") == outage)  # noqa: B023
+            room[0] = None
+            await called_until(session, lambda: caplog.text.count("is written again") == outage)  # noqa: B023
+    assert caplog.text.count("could not be written") == 2
+    told = [record.args[0] for record in caplog.records if "written again" in record.getMessage()]
+    assert all(told)
+    texts = (tmp_path / "audit.jsonl").read_text().splitlines()
+    assert sum(not text.endswith("}") for text in texts) == 2  # what there was room for
+    assert all(json.loads(text)["tool"] == "add" for text in texts if text.endswith("}"))
+
+
+async def test_a_file_that_hangs_holds_no_call_and_no_end_and_what_waits_is_bounded(
+    audited: Any, monkeypatch: pytest.MonkeyPatch, caplog: Any
+) -> None:
+    monkeypatch.setattr("pegboard.guards.audit.MAX_WAITING", 10)
+    monkeypatch.setattr("pegboard.guards.audit.CLOSE_S", 0.05)
+    go = threading.Event()
+    failing(monkeypatch, lambda real, number, data: go.wait(10) and real(number, data))
+    async with audited(add) as host:
+        session = host.session()
+        for _ in range(50):
+            assert (await session.call("add", {"a": 1, "b": 2})).ok
+    threads = [thread for thread in threading.enumerate() if thread.name == "pegboard-audit"]
+    go.set()
+    for thread in threads:
+        thread.join(10)
+    assert "calls that are missing in the audit: 50" in caplog.text
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+async def test_a_pipe_that_nobody_reads_is_an_error_and_no_wait(hosted: Any, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(PluginError, match="cannot be written"):
+        async with hosted(config={"plugins": {"audit": {"file": str(tmp_path / "pipe")}}}):
+            raise AssertionError("it opened")

@@ -376,10 +376,10 @@ async def test_a_host_that_fails_closed_goes_on_once_the_file_can_be_written(pat
 
 
 @pytest.mark.usefixtures("_hurry")
-async def test_a_full_disk_is_told_once_and_what_waits_is_written_later(
+async def test_each_full_disk_is_told_once_with_its_end_and_what_waits_is_written_later(
     path: Path, told: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    full = True
+    full = False
     failures = 0
 
     def opened(*given: Any, **more: Any) -> sqlite3.Connection:
@@ -396,16 +396,22 @@ async def test_a_full_disk_is_told_once_and_what_waits_is_written_later(
         host.add(halve)
         session = host.session()
         long = "x" * 190
-        for _ in range(300):
-            await session.call(long)
-        with trio.fail_after(20):
-            while failures < 3:
-                await trio.sleep(0.01)
-            full = False
-            while len(kept(path)) < 300:
-                await trio.sleep(0.01)
-    (once,) = told()
-    assert "its disk is full" in once
+        for outage in (1, 2):
+            full, failures = True, 0
+            path.unlink(missing_ok=True)  # so that it is opened anew
+            for _ in range(300):
+                await session.call(long)
+            with trio.fail_after(20):
+                while failures < 3:
+                    await trio.sleep(0.01)
+                full = False
+                while len(told()) < 2 * outage:
+                    await trio.sleep(0.01)
+            assert len(kept(path)) == 300
+    for said in (told()[:2], told()[2:]):
+        assert "its disk is full" in said[0]
+        assert "written down again" in said[1]
+        assert "no call is missing" in said[1]
 
 
 @pytest.mark.usefixtures("_hurry")

@@ -4,7 +4,8 @@
 
 `error` is `{"code", "reason"}` or null; `guards` holds each guard's verdict and microseconds. Arguments are written
 only where `[plugins.audit] arguments = true`, and secrets that the tool declared are masked in them. Lines are written
-by a thread of their own, so that a slow disk never holds the loop; whoever ends the host waits until all are out.
+by a thread of their own, so that a slow disk never holds the loop; whoever ends the host waits until all are out, for
+`CLOSE_S` at most.
 
 .. versionadded:: 0.1
 """
@@ -18,7 +19,7 @@ import os
 import sys
 import threading
 from datetime import UTC, datetime
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -33,6 +34,7 @@ from pegboard.text import visible_json
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from contextlib import AbstractAsyncContextManager
+    from pathlib import Path
 
     from pegboard.contract import Observer, Outcome
 
@@ -43,6 +45,12 @@ log = logging.getLogger("pegboard.audit")
 MAX_NAME = 200
 MAX_ARGUMENTS = 10_000
 """Longer arguments are cut, in characters of their JSON."""
+MAX_WAITING = 20_000
+"""Lines that wait while the file cannot be written, about 20 MB; those that come then are counted and lost."""
+MAX_BATCH = 500
+"""Lines of one write."""
+CLOSE_S = 3.0
+"""How long the end of a host waits for what is not yet written, in seconds."""
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -59,46 +67,132 @@ class AuditSettings(Value):
 
 
 class AuditLog:
-    """Takes outcomes from the loop, writes lines from its own thread."""
+    """Takes outcomes from the loop, writes lines from its own thread.
 
-    def __init__(self, stream: IO[str], *, arguments: bool) -> None:
-        self._stream = stream
+    Args:
+        file: where to; None: stderr.
+        arguments: whether lines have those of the call.
+    """
+
+    def __init__(self, file: _File | None, *, arguments: bool) -> None:
+        self._file = file
         self._arguments = arguments
-        self._has_failed = False
+        self._texts: list[str] = []
+        self._is_failing = False
+        # Lines: those that came and that the loop dropped; what became of the others; how many were said to be missing.
+        self._noted = self._dropped = 0
+        self._written = self._failed = 0
+        self._told = 0
         from queue import SimpleQueue  # every board loads this module, and few write an audit
 
         self._lines: SimpleQueue[dict[str, Any] | None] = SimpleQueue()
-        self._thread = threading.Thread(target=self._write, name="pegboard-audit", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="pegboard-audit", daemon=True)
         self._thread.start()
 
     def record(self, outcome: Outcome) -> None:
-        """Note one call; never waits."""
-        self._lines.put(line_of(outcome, arguments=self._arguments))
+        """Note one call; never waits. Where too many wait to be written, it is missing."""
+        self._noted += 1
+        if self._lines.qsize() < MAX_WAITING:
+            self._lines.put(line_of(outcome, arguments=self._arguments))
+        else:
+            self._dropped += 1
 
     def close(self) -> None:
-        """Write what is left, then end the thread; blocks until both are done."""
+        """Write what is left, then end the thread; blocks until both are done, for `CLOSE_S` at most."""
         self._lines.put(None)
-        self._thread.join()
+        self._thread.join(CLOSE_S)  # a disk that hangs holds the thread, and nobody else
+        if missing := self._noted - self._written - self._told:
+            log.error("calls that are missing in the audit: %d", missing)
+
+    def _run(self) -> None:
+        for line in iter(self._lines.get, None):
+            self._failed += not self._try(lambda line=line: self._texts.append(_text_of(line)))  # type: ignore[misc]
+            if self._lines.empty() or len(self._texts) >= MAX_BATCH:
+                self._write()
+        self._write()
+        if self._file is not None:
+            self._try(self._file.close)
 
     def _write(self) -> None:
-        while (line := self._lines.get()) is not None:
-            self._try(lambda line=line: self._write_line(line))  # type: ignore[misc]
-        self._try(self._stream.flush)
+        texts = self._texts
+        if not texts:
+            return
+        is_written = self._try(lambda: self._put("".join(texts)))
+        self._texts = []
+        if not is_written:
+            self._failed += len(texts)
+            return
+        self._written += len(texts)
+        missing = self._dropped + self._failed - self._told
+        if missing and (self._is_failing or self._lines.empty()):
+            self._told += missing
+            log.warning("the audit is written again; calls that are missing in it: %d", missing)
+        self._is_failing = False
 
-    def _write_line(self, line: dict[str, Any]) -> None:
-        text = visible_json(json.dumps(line, ensure_ascii=False, default=str))  # arguments are as they came
-        self._stream.write(text + "\n")
-        if self._lines.empty():
-            self._stream.flush()
+    def _put(self, text: str) -> None:
+        if self._file is not None:
+            self._file.write(text)
+        else:
+            sys.stderr.write(text)
+            sys.stderr.flush()
 
-    def _try(self, act: Callable[[], object]) -> None:
+    def _try(self, act: Callable[[], object]) -> bool:
         try:
             act()
         except Exception as problem:  # noqa: BLE001 - a full disk, or a line that is not JSON: the next one may do
-            if not self._has_failed:  # said once, and not for every call
+            if not self._is_failing:  # said once, and not for every call
                 why = getattr(problem, "strerror", None) or "a line that cannot be written"
                 log.error("the audit could not be written: %s (%s); calls go on", type(problem).__name__, why)  # noqa: TRY400 - no traceback
-            self._has_failed = True
+            self._is_failing = True
+            return False
+        return True
+
+
+class _File:
+    """A file that lines are appended to, by one thread.
+
+    Whole lines go out by one `write`, so that those of other processes stand between them and not within. Where the
+    file was moved away or removed it is opened afresh, as `logging.handlers.WatchedFileHandler` does for logrotate.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._is_torn = path, False
+        self._number = self._open()
+
+    def _open(self) -> int:
+        at_once = getattr(os, "O_NONBLOCK", 0)  # a pipe that nobody reads is an error then, and no wait
+        number = open_private(self._path, os.O_WRONLY | os.O_APPEND | at_once)
+        if at_once:
+            os.set_blocking(number, True)
+        return number
+
+    def write(self, text: str) -> None:
+        """Append lines. What no UTF-8 can carry is written as JSON would escape it.
+
+        Raises:
+            OSError: they could not be written, or not all of them.
+        """
+        if not self._is_there():
+            before, self._number = self._number, self._open()
+            self._is_torn = False
+            os.close(before)
+        data = b"\n" * self._is_torn + text.encode("utf-8", "backslashreplace")
+        while data:
+            count = os.write(self._number, data)
+            self._is_torn, data = data[count - 1 : count] != b"\n", data[count:]
+
+    def _is_there(self) -> bool:
+        try:
+            return os.path.samestat(os.stat(self._path), os.fstat(self._number))  # noqa: PTH116 - of a descriptor too
+        except OSError:
+            return False
+
+    def close(self) -> None:
+        os.close(self._number)
+
+
+def _text_of(line: dict[str, Any]) -> str:
+    return visible_json(json.dumps(line, ensure_ascii=False, default=str)) + "\n"  # arguments are as they came
 
 
 def line_of(outcome: Outcome, *, arguments: bool = False) -> dict[str, Any]:
@@ -195,39 +289,28 @@ def open_resources(settings: AuditSettings) -> AbstractAsyncContextManager[Audit
     return None if settings.file is None else _open_log(settings)
 
 
-def _open_file(name: str) -> IO[str]:
-    # Line by line from one thread: appends of whole lines do not mix with those of other processes. What no UTF-8 can
-    # carry is written as JSON would escape it.
-    from pathlib import Path
-
-    number = open_private(Path(name), os.O_WRONLY | os.O_APPEND)
-    return open(number, "a", encoding="utf-8", errors="backslashreplace")  # noqa: PTH123 - a descriptor, closed by its user
-
-
 @contextlib.asynccontextmanager
 async def _open_log(settings: AuditSettings) -> AsyncIterator[AuditLog]:
+    from pathlib import Path
+
     import trio
 
-    if settings.file == "-":
-        stream: IO[str] = sys.stderr
-    else:
+    file: _File | None = None
+    if settings.file != "-":
         try:
-            stream = await trio.to_thread.run_sync(_open_file, str(settings.file))
+            file = await trio.to_thread.run_sync(_File, Path(str(settings.file)))
         except (OSError, ValueError) as problem:
             why = getattr(problem, "strerror", None) or "no path that could be opened"
             raise ConfigError(
                 f"the audit's file {settings.file} cannot be written: {why}",
                 hint="name a file that can be appended to, or - for stderr",
             ) from problem
-    audit = AuditLog(stream, arguments=settings.arguments)
+    audit = AuditLog(file, arguments=settings.arguments)
     try:
         yield audit
     finally:
         with trio.CancelScope(shield=True):
             await trio.to_thread.run_sync(audit.close)
-            if stream is not sys.stderr:
-                with contextlib.suppress(OSError):  # said by the writer already
-                    stream.close()
 
 
 @hookimpl

@@ -4,7 +4,7 @@ The task of a call puts a note into a queue (`AuditWriter.record`). The first no
 else comes within `GATHER_S`, and commits all of it. So a busy host commits twenty times a second, an idle one does
 nothing, and a `kill -9` loses the last moment. SQLite is imported in the thread, too.
 
-    cannot be written   the notes wait, up to `MAX_WAITING`, and are tried again every `AGAIN_S`; said once
+    cannot be written   the notes wait, up to `MAX_WAITING`, and are tried again every `AGAIN_S`; said once, and its end
     the host ends       what waits is written, within `CLOSE_S`; how many calls are missing is said, if they are news
 """
 
@@ -59,7 +59,9 @@ class AuditWriter:
         self._settings = settings
         self._notes: SimpleQueue[Noted | None] = SimpleQueue()
         self._batch: list[Noted] = []
-        self._missing = 0
+        self._dropped = self._failed = self._counted = (
+            0  # calls: by the loop, by the thread, and those that were told of
+        )
         self._is_told = False
         self._ending = threading.Event()
         self._end_at = float("inf")
@@ -73,7 +75,7 @@ class AuditWriter:
         if self._notes.qsize() < MAX_WAITING:
             self._notes.put(noted(outcome, arguments=self._settings.arguments))
         else:
-            self._missing += 1
+            self._dropped += 1
 
     def close(self) -> None:
         """Write what is left, then end the thread; blocks until both are done, for `CLOSE_S` at most."""
@@ -81,12 +83,11 @@ class AuditWriter:
         self._ending.set()
         self._notes.put(None)
         self._thread.join(CLOSE_S + 0.5)  # a disk that hangs holds the thread, and nobody else
-        missing = self._missing + len(self._batch) + max(self._notes.qsize() - 1, 0)
+        missing = self._untold() + len(self._batch) + max(self._notes.qsize() - 1, 0)
         if missing:
-            what = "a call is" if missing == 1 else f"{missing} calls are"
             why = f"{self.path} could not be written in time" if self.trouble is None else self.trouble.message
             is_news = self.trouble is None or not self._is_told
-            log.log(logging.ERROR if is_news else logging.INFO, "%s missing in the audit: %s", what, why)
+            log.log(logging.ERROR if is_news else logging.INFO, "%s missing in the audit: %s", _number(missing), why)
 
     # -- in the thread
 
@@ -134,7 +135,7 @@ class AuditWriter:
         try:
             file.write(self._batch)
             self._batch = []
-            self.trouble = None
+            self._recover()
             file.trim()
         except AuditError as problem:
             self._fail(problem)
@@ -142,12 +143,29 @@ class AuditWriter:
             log.exception("calls could not be written down")  # a fault of ours: the thread goes on all the same
             self._fail(AuditError(f"the audit's file {self.path} cannot be written", reason="failed"))
 
+    def _recover(self) -> None:
+        """Calls can be written: an outage has ended, if there was one, and the next is news again."""
+        self.trouble = None
+        if self._is_told:
+            self._is_told = False
+            log.warning("calls are written down again in %s; %s missing", self.path, _number(self._untold()))
+
+    def _untold(self) -> int:
+        """How many calls are missing that nobody was told of."""
+        missing = self._dropped + self._failed
+        told, self._counted = self._counted, missing
+        return missing - told
+
     def _fail(self, trouble: AuditError) -> None:
         self.trouble = trouble
         if trouble.reason == "failed":  # it would again
-            self._missing += len(self._batch)
+            self._failed += len(self._batch)
             self._batch = []
         if not self._is_told and trouble.reason != "locked":  # once; a lock goes, or calls are missing in the end
             self._is_told = True
             what = "calls are refused meanwhile" if self._settings.fails == "closed" else "calls go on"
             log.error("%s; %s%s", trouble.message, what, f" ({trouble.hint})" if trouble.hint else "")
+
+
+def _number(calls: int) -> str:
+    return {0: "no call is", 1: "a call is"}.get(calls, f"{calls} calls are")
