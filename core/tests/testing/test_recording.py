@@ -210,6 +210,7 @@ KEPT = "what-is-none-7"
         ({"text": "it is ghp_" + "a1B2c3" * 6}, "a1B2c3"),
         ({"text": f"of the environment: {OWN}"}, OWN),
         ({"text": "in JSON: " + json.dumps({"it": OWN})}, json.dumps(OWN)[1:-1]),
+        ({"blob": f"it is {JWT}."}, base64.b64encode(f"it is {JWT}.".encode()).decode()),
         ({"blob": OWN}, base64.b64encode(OWN.encode()).decode()),
         ({"fails": OWN, "token": "tok-1a2b3c"}, "tok-1a2b3c"),
         ({"fails": OWN, "token": "tok-1a2b3c"}, OWN),

@@ -14,6 +14,7 @@ run - an id, a time - is in it. Secrets are masked before anything is written.
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import json
 import os
@@ -31,7 +32,7 @@ from pegboard.errors import ConfigError, ErrorCode, Retry, ToolError
 from pegboard.hookspecs import hookimpl
 from pegboard.results import ToolResult
 from pegboard.secrets.shapes import is_distinct, replace_shapes
-from pegboard.secrets.texts import with_texts_of
+from pegboard.secrets.texts import bytes_of_base64, text_in, with_texts_of
 from pegboard.tools import READ_RESULT_NAME, Annotations, Tool
 
 if TYPE_CHECKING:
@@ -323,6 +324,9 @@ def _masked_text(text: str, hidden: tuple[str, ...]) -> str:
     """A text without those: in one that is JSON, members have names too; else `Bearer ...`, `password=...`, and keys
     that services give out are known by how they look."""
     text = mask(text, hidden)
+    if (inner := bytes_of_base64(text)) is not None and (read := text_in(inner)) is not None:  # bytes of a block
+        without = _masked_text(read[0], hidden)
+        return text if without == read[0] else base64.b64encode(without.encode(read[1])).decode("ascii")
     if (value := _json_in(text)) is not None:
         without = _masked(value, hidden)
         return text if without == value else json.dumps(without, ensure_ascii=False)
