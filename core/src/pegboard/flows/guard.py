@@ -25,7 +25,7 @@ from pegboard.schema.jsontext import shorten_text
 from pegboard.tools import READ_RESULT_NAME
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Awaitable, Callable, Iterator
 
     from pegboard.config._policies import PolicyTable
     from pegboard.context import CallContext
@@ -148,12 +148,11 @@ class Flows:
                 return _refusal(tool, found, dropped, f"{what}, and there is nobody to ask here; {_how(tool)}")
             return "\n".join([what, *_marked(found)])
 
-        async def check(context: CallContext, arguments: Mapping[str, Any]) -> ToolError | None:
-            if context.session not in self._read:
-                return None
+        def check(context: CallContext, arguments: Mapping[str, Any]) -> Awaitable[ToolError | None] | ToolError | None:
             asked = refusal_or_question(context.session, arguments)
-            if not isinstance(asked, str):
-                return asked
+            return ask(context, arguments, asked) if isinstance(asked, str) else asked  # most calls wait for nobody
+
+        async def ask(context: CallContext, arguments: Mapping[str, Any], asked: str) -> ToolError | None:
             first = asked.partition("\n")[0]
             try:
                 # As of a running tool: a yes is for these words, and never for the session.

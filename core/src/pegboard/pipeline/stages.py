@@ -25,7 +25,7 @@ from pegboard.results import ToolResult
 from pegboard.tools import ToolCall
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from pegboard.context import CallContext
     from pegboard.contract import Validator
@@ -250,8 +250,6 @@ def _observe(guard: Guard, given: tuple[Any, ...], session: Session, arguments: 
 async def approve(
     tool: Tool, guards: tuple[Guard, ...], timeout_s: float, context: CallContext, arguments: Any, trace: Trace | None
 ) -> None:
-    import trio
-
     if trace is not None:
         trace.approve_at = perf_counter()
     for guard in guards:
@@ -259,34 +257,45 @@ async def approve(
         refusal: Any = None
         asked: list[str] = []
         heard = None if trace is None else asked_here.set(asked)
-        # The calls around this one wait for it, and do not run out of time meanwhile.
-        still = context._stopped_clock() if context.depth else contextlib.nullcontext()
-        with still, trio.move_on_after(timeout_s) as scope:
-            try:
-                if guard.mode == "observe":
-                    refusal = _observe(guard, (context, arguments), context.session, arguments)
-                else:
-                    refusal = await _ask(guard, context, arguments)
-                    if refusal is not None and not isinstance(refusal, ToolError):
-                        refusal = _odd_guard(tool, guard, refusal)
-            except BaseException as problem:  # noqa: BLE001 - a guard that fails refuses
-                refusal = _failed_guard(tool, guard, problem)
-            finally:
-                if heard is not None:
-                    asked_here.reset(heard)
-        if scope.cancelled_caught:
-            refusal = ToolError(
-                ErrorCode.FORBIDDEN,
-                f"nobody approved the call within {timeout_s:g} s",
-                reason="confirmation",
-                guard=guard.name,
-                executed=False,
-                retry=Retry.SAME.value,
-            )
+        try:
+            if guard.mode == "observe":
+                refusal = _observe(guard, (context, arguments), context.session, arguments)
+            else:
+                refusal = guard.check(context, arguments)
+                if refusal is not None and inspect.isawaitable(refusal):
+                    refusal = await _within(timeout_s, tool, guard, context, refusal)
+                if refusal is not None and not isinstance(refusal, ToolError):
+                    refusal = _odd_guard(tool, guard, refusal)
+        except BaseException as problem:  # noqa: BLE001 - a guard that fails refuses
+            refusal = _failed_guard(tool, guard, problem)
+        finally:
+            if heard is not None:
+                asked_here.reset(heard)
         if trace is not None:
             _record(trace, guard, refusal, started, asked)
         if refusal is not None and guard.mode == "enforce":
             raise refusal
+
+
+async def _within(timeout_s: float, tool: Tool, guard: Guard, context: CallContext, answer: Awaitable[Any]) -> Any:
+    """What a guard says that has to wait for it, as for a person. One that knows at once costs no cancel scope."""
+    import trio
+
+    # The calls around this one wait for it, and do not run out of time meanwhile.
+    still = context._stopped_clock() if context.depth else contextlib.nullcontext()
+    with still, trio.move_on_after(timeout_s):
+        try:
+            return await answer
+        except BaseException as problem:  # noqa: BLE001 - a guard that fails refuses
+            return _failed_guard(tool, guard, problem)
+    return ToolError(
+        ErrorCode.FORBIDDEN,
+        f"nobody approved the call within {timeout_s:g} s",
+        reason="confirmation",
+        guard=guard.name,
+        executed=False,
+        retry=Retry.SAME.value,
+    )
 
 
 async def acquire(
