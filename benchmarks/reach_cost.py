@@ -36,9 +36,12 @@ HERE = Path(__file__).parent
 AT_ONCE = 64
 SECONDS = 1.0
 ROUNDS = 5
-NAMES = ("client", "pegboard", "nats-py", "mcp-http", "celery", "ray")
+OURS = ("client", "thin", "trusted", "pegboard")
+NAMES = (*OURS, "nats-py", "mcp-http", "celery", "ray")
 WHAT = {
     "client": "pegboard-nats: `Client.request` alone",
+    "thin": "`session.call` on both sides with `Client.request` between",
+    "trusted": "pegboard-nats: `session.call`, group with `trusted = true`",
     "pegboard": "pegboard-nats: `session.call`",
     "nats-py": "nats-py: `request`",
     "mcp-http": "MCP over HTTP: `pegboard serve --transport http`, raw bytes",
@@ -53,7 +56,7 @@ PEERS = {"celery", "ray"}
 
 def serve(name: str, address: str) -> None:
     """Serve until killed."""
-    if name in ("client", "pegboard"):
+    if name in OURS:
         import trio
 
         trio.run(_serve_pegboard, name, address)
@@ -78,7 +81,19 @@ async def _serve_pegboard(name: str, address: str) -> None:
         """Add two numbers."""
         return a + b
 
-    async with open_host({}, []) as host, open_client(Servers(urls=(address,))) as client:
+    async with open_host({}, []) as host, open_client(Servers(urls=(address,))) as client, trio.open_nursery() as tasks:
+        if name == "thin":
+            host.add(add)
+
+            async def call(message: Any) -> None:
+                result = await host.session().call("add", json.loads(message.payload))
+                client.publish_nowait(message.reply, json.dumps(result.to_json()).encode())
+
+            await client.wait_connected()
+            client.subscribe("cost.thin", lambda message: tasks.start_soon(call, message), queue="workers")
+            await client.flush()
+            print(os.getpid(), flush=True)
+            await trio.sleep_forever()
         if name == "client":
 
             def answer(message: Any) -> None:
@@ -91,7 +106,7 @@ async def _serve_pegboard(name: str, address: str) -> None:
             print(os.getpid(), flush=True)
             await trio.sleep_forever()
         host.add(add)
-        worker = Worker(host, client, wire.Subjects("pb", "cost"), concurrency=256, drain_s=1)
+        worker = Worker(host, client, wire.Subjects("pb", f"cost-{name}"), concurrency=256, drain_s=1)
         async with trio.open_nursery() as nursery:
             await nursery.start(worker.run)
             print(os.getpid(), flush=True)
@@ -134,7 +149,7 @@ def _celery(address: str) -> Any:
 
 def load(name: str, address: str) -> None:
     """Measure whenever a line comes."""
-    if name in ("client", "pegboard"):
+    if name in OURS:
         import trio
 
         trio.run(_load_pegboard, name, address)
@@ -174,7 +189,7 @@ async def _load_pegboard(name: str, address: str) -> None:
     import trio
 
     import pegboard_nats.plugin
-    from pegboard import open_host
+    from pegboard import open_host, tool
     from pegboard_nats.client import Servers, open_client
 
     async def measure(one: Callable[[], Awaitable[Any]]) -> None:
@@ -199,8 +214,19 @@ async def _load_pegboard(name: str, address: str) -> None:
 
             await measure(ask)
         return
-    config = {"plugins": {"nats": {"servers": [address], "groups": {"cost": {}}}}}
-    async with open_host(config, [pegboard_nats.plugin]) as host:
+    groups = {} if name == "thin" else {f"cost-{name}": {"trusted": name == "trusted"}}
+    config = {"plugins": {"nats": {"servers": [address], "groups": groups}}}
+    async with open_host(config, [pegboard_nats.plugin]) as host, open_client(Servers(urls=(address,))) as client:
+
+        @tool
+        async def add(a: int, b: int) -> int:
+            """Add two numbers."""
+            reply = await client.request("cost.thin", json.dumps({"a": a, "b": b}).encode())
+            return int(json.loads(reply.payload)["data"]["result"])
+
+        if name == "thin":
+            await client.wait_connected()
+            host.add(add)
         while "add" not in host.tools:
             await host.wait_source_moved()
         session = host.session()
@@ -429,7 +455,7 @@ def _contestants(
 ) -> tuple[list[Contestant], dict[str, str]]:
     """Those that can be started, and why the others cannot."""
     nats_port, redis_port, mcp_port = free_port(), free_port(), free_port()
-    addresses = dict.fromkeys(("client", "pegboard", "nats-py"), f"nats://127.0.0.1:{nats_port}")
+    addresses = dict.fromkeys((*OURS, "nats-py"), f"nats://127.0.0.1:{nats_port}")
     addresses |= {"celery": f"redis://127.0.0.1:{redis_port}/0", "ray": "-", "mcp-http": str(mcp_port)}
     stack.enter_context(program([nats_server(), "-a", "127.0.0.1", "-p", str(nats_port)], nats_port))
     if redis := options.redis or shutil.which("redis-server"):
