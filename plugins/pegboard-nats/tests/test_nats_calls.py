@@ -21,8 +21,7 @@ import pegboard_nats.plugin
 from pegboard import CallContext, ErrorCode, Host, SourceState, TextContent, ToolResult, open_host, tool
 from pegboard import trace as traces
 from pegboard_nats import calls, wire
-from pegboard_nats.client import Client, Mailbox, NoRespondersError, Servers, open_client
-from pegboard_nats.protocol import Message
+from pegboard_nats.client import Client, NoRespondersError, Servers, open_client
 from pegboard_nats.worker import Worker
 
 if TYPE_CHECKING:
@@ -667,28 +666,6 @@ async def test_definitions_that_nobody_can_tell_cost_those_tools_alone(nats_serv
         worker.host.add(late)  # type: ignore[attr-defined]
         await offers(host, "late")
         await ready(host, group)
-
-
-@pytest.mark.parametrize("answers", [True, False])
-async def test_a_silence_is_judged_once_the_server_has_been_heard(autojump_clock: Any, answers: bool) -> None:
-    """On a narrow line the worker's word may be behind something large; a server that is silent ends the wait."""
-    mailbox = Mailbox("inbox.1")
-
-    class LateLine:
-        async def flush(self) -> None:
-            await trio.sleep(5)
-            if not answers:
-                raise trio.TooSlowError
-            for kind in ({wire.KIND: wire.ACCEPTED, wire.INSTANCE: "w1"}, {wire.KIND: wire.RESULT}):
-                mailbox.put(Message("inbox.1", 1, None, kind, wire.to_bytes(ToolResult([TextContent("7")]).to_json())))
-
-    conversation = calls._Conversation(LateLine(), wire.Subjects("pb", "g"), mailbox, alive_s=1)  # type: ignore[arg-type]
-    if answers:
-        assert "7" in (await conversation.result(None)).text  # type: ignore[arg-type]
-    else:
-        with pytest.raises(calls._LostError, match="does not answer"):
-            await conversation.result(None)  # type: ignore[arg-type]
-    assert trio.current_time() == pytest.approx(6, abs=0.1)
 
 
 async def test_a_worker_with_another_definition_does_not_do_it(nats_server: NatsServer, group: str) -> None:

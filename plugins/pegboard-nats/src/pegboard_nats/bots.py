@@ -22,7 +22,7 @@ from pegboard.schema.jsontext import JsonTextError, loads
 from pegboard_nats import wire
 from pegboard_nats.client import LinkError
 from pegboard_nats.protocol import LocalProtocolError, TooLargeError
-from pegboard_nats.settings import BOTS, INBOX
+from pegboard_nats.settings import BOTS, INBOX, is_inbox
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -139,7 +139,7 @@ class Bots:
     def _asked(self, message: Message) -> None:
         if self._nursery is None or message.reply is None:
             return
-        if not message.reply.startswith(f"{INBOX}."):  # else it had us publish where it may not itself
+        if not is_inbox(message.reply):  # else it had us publish where it may not itself
             log.warning("a request wants its answer outside of %s, and is not answered", INBOX)
             return
         answers = _Answers(self._client, message.reply)

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import random
 import secrets
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import trio
 
@@ -19,14 +20,24 @@ from pegboard import CallContext, ErrorCode, Retry, ToolError, ToolResult
 from pegboard.limits import CALL_LEVELS
 from pegboard.trace import carrier
 from pegboard_nats import wire
-from pegboard_nats.client import DeniedError, LinkError, LinkLostError, NoRespondersError, NotConnectedError
+from pegboard_nats.client import (
+    LinkError,
+    LinkLostError,
+    NoRespondersError,
+    NotConnectedError,
+    SlowConsumerError,
+    UnheardError,
+)
 from pegboard_nats.protocol import LocalProtocolError, TooLargeError
+from pegboard_nats.settings import is_inbox
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pegboard_nats.client import Client, Mailbox
+    from pegboard_nats.client import Client
     from pegboard_nats.protocol import Message
+
+log = logging.getLogger("pegboard")
 
 ASK_AGAIN_S = 2.0
 """How long a call that nobody took is asked again: a worker that is started anew comes back in that time."""
@@ -154,25 +165,22 @@ class RemoteCalls:
         if context.deadline < float("inf"):
             left_ms = max(1, int((context.deadline - trio.current_time()) * 1000))
             headers = headers | {wire.DEADLINE_MS: str(left_ms)}
-        with self._client.replies() as mailbox:
-            conversation = _Conversation(self._client, self._subjects, mailbox, self._alive_s)
+        conversation = _Conversation(self._client, self._subjects, self._alive_s)
+        with conversation.mailbox as mailbox:
             try:
                 context.begun()
                 await self._client.ask(mailbox, self._subjects.call(tool), body, headers=headers)
                 return await conversation.result(context)
-            except (NoRespondersError, NotConnectedError) as problem:
-                if conversation.instance is not None:  # of an answer to the worker's question
+            except (LinkError, LocalProtocolError) as problem:
+                # Once a worker has it, whatever goes wrong with anything that is sent says nothing of the call.
+                if conversation.is_taken or isinstance(problem, LinkLostError | UnheardError | SlowConsumerError):
                     raise _LostError(str(problem)) from None
                 conversation.is_over = True
-                nobody = isinstance(problem, NoRespondersError)
-                raise _NotTakenError(
-                    f"no worker of {self._subjects.group!r} serves it" if nobody else str(problem)
-                ) from None
-            except (DeniedError, TooLargeError, LocalProtocolError) as problem:
-                conversation.is_over = True
+                if isinstance(problem, NoRespondersError):
+                    raise _NotTakenError(f"no worker of {self._subjects.group!r} serves it") from None
+                if isinstance(problem, NotConnectedError):
+                    raise _NotTakenError(str(problem)) from None
                 raise self._impossible(tool, problem) from None
-            except LinkError as problem:
-                raise _LostError(str(problem)) from None
             finally:
                 if not conversation.is_over:
                     conversation.cancel()
@@ -208,71 +216,97 @@ class _Conversation:
     """What a worker says of one call.
 
     Attributes:
+        mailbox: where it says that.
         instance: the worker that accepted it; None: none so far.
+        is_taken: whether some worker has it, whoever that is.
         is_over: whether there is nothing to end at the worker.
     """
 
-    def __init__(self, client: Client, subjects: wire.Subjects, mailbox: Mailbox, alive_s: float) -> None:
+    def __init__(self, client: Client, subjects: wire.Subjects, alive_s: float) -> None:
         self._client = client
         self._subjects = subjects
-        self._mailbox = mailbox
         self._alive_s = alive_s
         self._silences = 0
         self._questions = 0
         self._parts: list[bytes] = []
         self._size = 0
+        self.mailbox = client.replies(patience_s=alive_s, note=self._note_accepted)
         self.instance: str | None = None
+        self.is_taken = False
         self.is_over = False
+
+    def _note_accepted(self, message: Message) -> bool:
+        """Who has the call; nobody is woken for that. A worker that does not say who it is cannot be asked for it, and
+        of two that say so the first has it."""
+        instance = message.headers.get(wire.INSTANCE, "")
+        if message.headers.get(wire.KIND) != wire.ACCEPTED or not wire.is_id(instance):
+            return False
+        if self.instance is None:
+            self.instance, self.is_taken = instance, True
+        return True
 
     def cancel(self) -> None:
         """Tell the worker that nobody waits any more; whoever may have it, where none has accepted it."""
         with contextlib.suppress(LinkError, LocalProtocolError):
             where = self._subjects.of("cancel", self.instance or "all")
-            self._client.publish_nowait(where, self._mailbox.subject.encode())
+            self._client.publish_nowait(where, self.mailbox.subject.encode())
 
     async def result(self, context: CallContext) -> ToolResult:
         """Listen until the result is there; raises as `RemoteCalls._once`."""
-        gone = is_line_heard = False
+        lost: str | None = None
         while True:
-            message: Message | None = None
-            with trio.move_on_after(0 if gone or is_line_heard else self._alive_s):
-                message = await self._mailbox.get()
-            if message is None:
-                if gone:
-                    raise _LostError("its worker does not know of it any more")
-                if self.instance is not None:
-                    gone = not await self._is_running()
-                elif is_line_heard:
-                    raise _LostError(f"no worker accepted it within {self._alive_s:g} s")
-                else:
-                    is_line_heard = await self._hear_line()
+            try:
+                message = await self.mailbox.get() if lost is None else self.mailbox.get_nowait()
+            except trio.TooSlowError:
+                lost = await self._why_silent()
                 continue
-            self._silences, is_line_heard = 0, False
+            except trio.WouldBlock:
+                raise _LostError(str(lost)) from None
+            self._silences = 0
             kind = message.headers.get(wire.KIND)
-            if kind == wire.ACCEPTED:
-                self.instance = message.headers.get(wire.INSTANCE, "")
-                if not self.instance.isalnum():
-                    raise _LostError("who accepted it did not say who it is")
-            elif kind in (wire.BUSY, wire.STALE):
+            if kind == wire.RESULT:
+                self._take(message)
                 self.is_over = True
-                why = (
-                    "all workers that were asked are busy"
-                    if kind == wire.BUSY
-                    else "workers have another version of it"
-                )
-                raise _NotTakenError(why, is_busy=kind == wire.BUSY)
+                return self._read_result(message)
+            if kind in (wire.BUSY, wire.STALE):
+                self._turned_away(kind)
+            self.is_taken = True
+            if kind == wire.PART:
+                self._take(message)
             elif kind == wire.PROGRESS:
                 await _report(context, message)
             elif kind == wire.ASK:
                 await self._ask(context, message)
-            elif kind in (wire.PART, wire.RESULT):
-                self._take(message)
-                if kind == wire.RESULT:
-                    self.is_over = True
-                    return self._read_result(message)
+            elif kind == wire.ACCEPTED:
+                raise _LostError("who accepted it did not say who it is")
 
-    async def _hear_line(self) -> bool:
-        """Hear all that the server has sent so far: on a narrow line a worker's word may be behind something large.
+    def _turned_away(self, kind: str) -> NoReturn:
+        """The worker does not do it.
+
+        Raises:
+            _NotTakenError: nobody has it.
+            _LostError: somebody said before that he has it.
+        """
+        if self.is_taken:
+            raise _LostError(f"it was accepted, and then said to be {kind}")
+        self.is_over = True
+        is_busy = kind == wire.BUSY
+        why = "all workers that were asked are busy" if is_busy else "workers have another version of it"
+        raise _NotTakenError(why, is_busy=is_busy)
+
+    async def _why_silent(self) -> str | None:
+        """Why nothing comes any more, but for what is here already; None: it may yet come.
+
+        Raises:
+            _LostError: nobody is there to say so.
+        """
+        if self.instance is not None:
+            return None if await self._is_running() else "its worker does not know of it any more"
+        return None if await self._is_accepted() else f"no worker accepted it within {self._alive_s:g} s"
+
+    async def _is_accepted(self) -> bool:
+        """Whether a worker has the call, once all is heard that the server has sent so far: on a narrow line a
+        worker's word may be behind something large.
 
         Raises:
             _LostError: the server is silent.
@@ -281,7 +315,7 @@ class _Conversation:
             await self._client.flush()
         except trio.TooSlowError:
             raise _LostError("the server does not answer") from None
-        return True
+        return self.instance is not None
 
     async def _is_running(self) -> bool:
         """Whether the worker still has the call; True where it is silent, and may be busy.
@@ -292,7 +326,7 @@ class _Conversation:
         assert self.instance is not None
         where = self._subjects.of("alive", self.instance)
         try:
-            answer = await self._client.request(where, self._mailbox.subject.encode(), timeout_s=self._alive_s)
+            answer = await self._client.request(where, self.mailbox.subject.encode(), timeout_s=self._alive_s)
         except NoRespondersError:
             raise _LostError("its worker is gone") from None
         except trio.TooSlowError:
@@ -317,8 +351,7 @@ class _Conversation:
         try:
             if last.headers.get(wire.PARTS, "1") != str(len(self._parts)):
                 raise ValueError("a part of the result is missing")
-            line = json.loads(b"".join(self._parts))
-            result = ToolResult.from_json(line)
+            result = ToolResult.from_json(json.loads(b"".join(self._parts).decode("utf-8", "surrogatepass")))
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             text = "the worker's answer cannot be read; the tool ran"
             raise ToolError(ErrorCode.UPSTREAM_ERROR, text, executed=True, retry=Retry.UNKNOWN.value) from None
@@ -337,12 +370,16 @@ class _Conversation:
                     answer = await context.elicit(question, schema=form, url=url if isinstance(url, str) else None)
                 else:
                     answer = await context.confirm(question)
-        if message.reply is not None:
-            value = dict(answer) if isinstance(answer, dict) or hasattr(answer, "keys") else answer
-            try:
-                await self._client.publish(message.reply, wire.to_bytes({"answer": value}))
-            except NotConnectedError as problem:
-                raise LinkLostError(str(problem)) from None
+        if message.reply is None:
+            return
+        if not is_inbox(message.reply):  # else it had us publish where it may not itself
+            raise _LostError("its worker wants the answer to a question outside of its inbox")
+        value = dict(answer) if isinstance(answer, dict) or hasattr(answer, "keys") else answer
+        try:
+            await self._client.publish(message.reply, wire.to_bytes({"answer": value}))
+        except TooLargeError:
+            log.warning("an answer to a worker of %s is larger than a message may be", self._subjects.group)
+            await self._client.publish(message.reply, wire.to_bytes({"answer": None}))
 
 
 def _answer_of(result: ToolResult) -> ToolResult:
@@ -353,7 +390,7 @@ def _answer_of(result: ToolResult) -> ToolResult:
     """
     if result.error is not None:
         raise result.error
-    return ToolResult(result.content, result.data, details=result.details)
+    return result
 
 
 async def _report(context: CallContext, message: Message) -> None:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 import random
 import re
 import secrets
@@ -34,7 +35,8 @@ from pegboard_nats.credentials import Credentials, read_credentials
 from pegboard_nats.protocol import NO_RESPONDERS, Message, Protocol, State
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+    from collections.abc import AsyncIterator, Callable, Mapping
+    from typing import Self
 
 log = logging.getLogger("pegboard")
 
@@ -55,6 +57,8 @@ MUCH_OUT = 1024 * 1024
 MAX_WAITING = 65_536
 """Messages that may wait for one reader; `MAX_WAITING_BYTES` of payload."""
 MAX_WAITING_BYTES = 64 * 1024 * 1024
+TICK_S = 0.05
+"""How exactly a silence is measured, in seconds."""
 MAX_SERVERS = 64
 LARGE_AT_ONCE = 2
 INBOX_SID = 1
@@ -143,35 +147,77 @@ class Address:
 
 
 class Mailbox:
-    """Answers to one request, in the order in which they came, until the link is lost.
+    """Answers to one request, in the order in which they came, until the link is lost. Made by `Client.replies`, given
+    to while its block runs, and read by one task.
+
+    A silence is counted in ticks of the client, and not by a deadline of each reader: that costs a call a tenth, and on
+    a busy machine what was not read yet is not taken for a silence.
 
     Args:
         subject: where they go to.
+        patience_s: after how long a silence `get` says so, in seconds, and at most `TICK_S` later; None: never.
+        note: is told of each as it comes; where it says True, there is nothing more to be read in it. It neither waits
+            nor raises.
     """
 
-    def __init__(self, subject: str) -> None:
+    def __init__(
+        self,
+        subject: str,
+        waiting: dict[str, Mailbox] | None = None,
+        *,
+        patience_s: float | None = None,
+        note: Callable[[Message], bool] | None = None,
+    ) -> None:
         self.subject = subject
         self.asked: str | None = None
+        self._waiting = {} if waiting is None else waiting
+        # One more than fit: the first may come at once.
+        self._patience = None if patience_s is None else math.ceil(patience_s / TICK_S) + 1
+        self._quiet = 0
+        self._note = note
         self._messages: deque[Message] = deque()
         self._size = 0
         self._problem: LinkError | None = None
-        self._readers = trio.lowlevel.ParkingLot()
+        self._reader: trio.lowlevel.Task | None = None
+
+    def __enter__(self) -> Self:
+        self._waiting[self.subject] = self
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        del self._waiting[self.subject]
 
     def put(self, message: Message) -> None:
         """Take one; where nobody reads, those that are too many are dropped, and the reader is told."""
-        if self._problem is not None:
+        self._quiet = 0
+        if self._problem is not None or (self._note is not None and self._note(message)):
             return
         if len(self._messages) >= MAX_WAITING or self._size > MAX_WAITING_BYTES:
             self.fail(SlowConsumerError("answers came faster than they were read, and were dropped"))
             return
         self._messages.append(message)
         self._size += len(message.payload)
-        self._readers.unpark()
+        self._wake()
 
     def fail(self, problem: LinkError) -> None:
         """Nothing comes any more."""
         self._problem = self._problem or problem
-        self._readers.unpark_all()
+        self._wake()
+
+    def tick(self) -> None:
+        """`TICK_S` have passed."""
+        self._quiet += 1
+        if self._quiet == self._patience:
+            self._wake()
+
+    def _wake(self) -> None:
+        if self._reader is not None:
+            reader, self._reader = self._reader, None
+            trio.lowlevel.reschedule(reader)
+
+    def _leave(self, _: object) -> trio.lowlevel.Abort:
+        self._reader = None
+        return trio.lowlevel.Abort.SUCCEEDED
 
     async def get(self) -> Message:
         """The next.
@@ -179,11 +225,22 @@ class Mailbox:
         Raises:
             NoRespondersError: nobody listens to what was asked.
             LinkError: nothing comes any more.
+            trio.TooSlowError: there was a silence as long as `patience_s`.
         """
+        self._quiet = 0
         while not self._messages:
             if self._problem is not None:
                 raise self._problem
-            await self._readers.park()
+            if self._patience is not None and self._quiet >= self._patience:
+                raise trio.TooSlowError
+            self._reader = trio.lowlevel.current_task()
+            await trio.lowlevel.wait_task_rescheduled(self._leave)
+        return self.get_nowait()
+
+    def get_nowait(self) -> Message:
+        """The next, of those that are here; raises as `get`, and `trio.WouldBlock`: none is."""
+        if not self._messages:
+            raise self._problem or trio.WouldBlock
         message = self._messages.popleft()
         self._size -= len(message.payload)
         if message.status == NO_RESPONDERS and not message.payload:
@@ -231,9 +288,14 @@ class _Link:
         self._size += len(data)
         self._filled.set()
 
+    @property
+    def is_behind(self) -> bool:
+        """Whether much waits to be sent."""
+        return self._size > MUCH_OUT and not self.scope.cancel_called
+
     async def wait_room(self) -> None:
         """Until there is not much that waits to be sent."""
-        while self._size > MUCH_OUT and not self.scope.cancel_called:
+        while self.is_behind:
             await self._room.park()
 
     def end(self, why: str) -> None:
@@ -280,6 +342,7 @@ class Client:
         self._inbox = f"{servers.inbox}.{secrets.token_hex(11)}"
         self._tokens = 0
         self._waiting: dict[str, Mailbox] = {}
+        self._some_wait = trio.Event()
         self._subscriptions: dict[int, Subscription] = {}
         self._sids = 0
         self._lame: str | None = None
@@ -309,6 +372,11 @@ class Client:
         """The server of the link."""
         return repr(self._link.address) if self._link else None
 
+    @property
+    def is_behind(self) -> bool:
+        """Whether much waits to be sent, so that `publish` would wait."""
+        return self._link is not None and self._link.is_behind
+
     async def wait_changed(self) -> None:
         """Until the link comes or goes."""
         await self._changed.wait()
@@ -335,19 +403,15 @@ class Client:
             TooLargeError: it is larger than the server takes; nothing was sent.
             LocalProtocolError: the subject or a header is none; nothing was sent.
         """
-        await self._linked().wait_room()
+        if (link := self._linked()).is_behind:
+            await link.wait_room()
         self.publish_nowait(subject, payload, reply=reply, headers=headers)
 
-    @contextlib.contextmanager
-    def replies(self) -> Iterator[Mailbox]:
-        """A place for the answers to one request, for as long as the block runs."""
+    def replies(self, *, patience_s: float | None = None, note: Callable[[Message], bool] | None = None) -> Mailbox:
+        """A place for the answers to one request, for as long as its block runs; arguments as of `Mailbox`."""
         self._tokens += 1
-        token = f"{self._tokens:x}"
-        mailbox = self._waiting[token] = Mailbox(f"{self._inbox}.{token}")
-        try:
-            yield mailbox
-        finally:
-            del self._waiting[token]
+        self._some_wait.set()
+        return Mailbox(f"{self._inbox}.{self._tokens:x}", self._waiting, patience_s=patience_s, note=note)
 
     async def request(
         self, subject: str, payload: bytes = b"", *, headers: Mapping[str, str] | None = None, timeout_s: float = 5.0
@@ -436,7 +500,7 @@ class Client:
 
     def _answered(self, message: Message) -> None:
         """An answer; one that nobody waits for any more is dropped."""
-        if (mailbox := self._waiting.get(message.subject.rpartition(".")[2])) is not None:
+        if (mailbox := self._waiting.get(message.subject)) is not None:
             mailbox.put(message)
 
     # -- the link
@@ -532,6 +596,7 @@ class Client:
                 async with trio.open_nursery() as nursery:
                     nursery.start_soon(link.write)
                     nursery.start_soon(self._keep_alive, link)
+                    nursery.start_soon(self._tick)
                     await self._read(link, nursery)
         finally:
             self._link, self.trouble = None, "it was closed"
@@ -619,6 +684,16 @@ class Client:
             while self._waiting:
                 await trio.sleep(0.05)
         link.end("the server is about to end")
+
+    async def _tick(self) -> None:
+        """The clock of all who wait for answers; where nobody does, it stands."""
+        while True:
+            await self._some_wait.wait()
+            await trio.sleep(TICK_S)
+            for mailbox in list(self._waiting.values()):
+                mailbox.tick()
+            if not self._waiting:
+                self._some_wait = trio.Event()
 
     async def _keep_alive(self, link: _Link) -> None:
         while True:

@@ -28,6 +28,7 @@ class Link:
         self._settings = settings
         self._nursery = nursery
         self._client: Client | None = None
+        self._calls: dict[str, RemoteCalls] = {}
 
     @property
     def client(self) -> Client:
@@ -38,6 +39,18 @@ class Link:
             self._client = Client(self._settings.link("pegboard host", role="host"), tell=_tell)
             self._nursery.start_soon(self._client.run)
         return self._client
+
+    def calls(self, group: str) -> RemoteCalls:
+        """Calls of a group's tools."""
+        if (calls := self._calls.get(group)) is None:
+            from pegboard_nats.calls import RemoteCalls
+            from pegboard_nats.wire import Subjects
+
+            settings = self._settings
+            calls = self._calls[group] = RemoteCalls(
+                self.client, Subjects(settings.prefix, group), alive_s=settings.alive_s, claims=settings.claims
+            )
+        return calls
 
     async def aclose(self) -> None:
         """Send what was published last, and end the link."""
@@ -66,14 +79,11 @@ def calls_of(settings: NatsSettings, group: str) -> RemoteCalls:
     Raises:
         ToolError: no host runs with these settings.
     """
-    from pegboard_nats.calls import RemoteCalls
-    from pegboard_nats.wire import Subjects
-
-    client = link_of(settings)
-    if client is None:
+    link = _links.get(settings)
+    if link is None:
         text = "the host has no link to NATS"
         raise ToolError(ErrorCode.UPSTREAM_ERROR, text, executed=False, retry=Retry.SAME.value)
-    return RemoteCalls(client, Subjects(settings.prefix, group), alive_s=settings.alive_s, claims=settings.claims)
+    return link.calls(group)
 
 
 @asynccontextmanager

@@ -34,11 +34,14 @@ MAX_HEADERS = 100
 """How many headers of one message are read."""
 MAX_SUBJECT = 1_024
 """Of a subject, in characters."""
+MAX_DIGITS = 10
+"""Of a number that the server says."""
 
 NO_RESPONDERS = 503
 """The status by which the server answers a request that nobody listens to."""
 
 HEAD = b"NATS/1.0"
+UNREADABLE = "the server announced a message in a way that cannot be read"
 _SUBJECT = re.compile(r"[^\s.*>\x00-\x20\x7f]+(?:\.[^\s.*>\x00-\x20\x7f]+)*")
 _PATTERN = re.compile(r"(?:(?:\*|[^\s.*>\x00-\x20\x7f]+)\.)*(?:>|\*|[^\s.*>\x00-\x20\x7f]+)")
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -167,13 +170,17 @@ class Protocol:
     """
 
     def __init__(self, *, max_message: int = MAX_MESSAGE) -> None:
-        self.state = State.AWAIT_INFO
+        self._enter(State.AWAIT_INFO)
         self.info = Info()
         self._max_message = max_message
         self._buffer = bytearray()
         self._searched = 0  # so far there is no end of a line
         self._expected: _Expected | None = None
         self._skip = 0
+
+    def _enter(self, state: State) -> None:
+        self.state = state
+        self._may = SERVER_MAY[state]  # looked up once, and not for each line
 
     # -- what comes in
 
@@ -185,24 +192,28 @@ class Protocol:
             return events
         if not data:
             return [self._close("the server closed the connection")]
-        self._buffer += data
+        if waited := bool(self._buffer):
+            self._buffer += data
         try:
-            at = self._read(events)
+            at = self._read(self._buffer if waited else data, events)
         except _FaultError as fault:
             events.append(self._close(str(fault)))
         else:
-            del self._buffer[:at]
+            if waited:
+                del self._buffer[:at]
+            elif at < len(data):  # most of what comes is whole, and is not copied
+                self._buffer += data[at:]
             self._searched = max(0, self._searched - at)
         return events
 
     def _close(self, why: str) -> Closed:
-        self.state = State.CLOSED
+        self._enter(State.CLOSED)
         self._buffer.clear()
         return Closed(why)
 
-    def _read(self, events: list[Event]) -> int:
+    def _read(self, buffer: bytes | bytearray, events: list[Event]) -> int:
         """Append what is complete; where the rest begins."""
-        buffer, at = self._buffer, 0
+        at = 0
         while True:
             if self._skip:
                 skipped = min(self._skip, len(buffer) - at)
@@ -237,7 +248,7 @@ class Protocol:
         """
         verb, _, rest = line.partition(b" ")
         verb = verb.upper()
-        if verb not in SERVER_MAY[self.state]:
+        if verb not in self._may:
             shown = line[:40].decode("ascii", "replace")
             raise _FaultError(f"the server said {shown!r} in the state {self.state.value}: is it a NATS server?")
         if verb == b"MSG" or verb == b"HMSG":
@@ -246,30 +257,31 @@ class Protocol:
             return Ping()
         if verb == b"PONG":
             if self.state is State.AWAIT_PONG:
-                self.state = State.OPEN
+                self._enter(State.OPEN)
             return Pong()
         if verb == b"INFO":
             self.info = _info_of(rest)
             if self.state is State.AWAIT_INFO:
-                self.state = State.AWAIT_CONNECT
+                self._enter(State.AWAIT_CONNECT)
             return self.info
         if verb == b"-ERR":
             return ServerError(rest.decode("utf-8", "replace").strip().strip("'"))
         return None  # +OK
 
     def _message_line(self, words: list[bytes], *, has_headers: bool) -> Event | None:
-        sizes = words[-2:] if has_headers else words[-1:]
-        names = words[: -len(sizes)]
-        if len(names) not in (2, 3) or not all(word.isdigit() and len(word) < 11 for word in [*sizes, names[1]]):
-            raise _FaultError("the server announced a message in a way that cannot be read")
-        size, header_size = int(sizes[-1]), int(sizes[0]) if has_headers else 0
+        fewest = 4 if has_headers else 3
+        if not fewest <= len(words) <= fewest + 1:
+            raise _FaultError(UNREADABLE)
+        sid, size = _number_of(words[1]), _number_of(words[-1])
+        header_size = _number_of(words[-2]) if has_headers else 0
         if header_size > size:
             raise _FaultError("the server announced headers that are longer than their message")
-        subject, *reply = (name.decode("utf-8", "surrogateescape") for name in (names[0], *names[2:]))
+        subject = words[0].decode("utf-8", "surrogateescape")
         if size > self._max_message:
             self._skip = size + 2
             return Skipped(subject, size)
-        self._expected = _Expected(subject, int(names[1]), reply[0] if reply else None, header_size, size)
+        reply = words[2].decode("utf-8", "surrogateescape") if len(words) > fewest else None
+        self._expected = _Expected(subject, sid, reply, header_size, size)
         return None
 
     # -- what goes out
@@ -286,7 +298,7 @@ class Protocol:
     def connect(self, **options: Any) -> bytes:
         """CONNECT, and the PING whose answer says that the server lets us in."""
         self._require(State.AWAIT_CONNECT)
-        self.state = State.AWAIT_PONG
+        self._enter(State.AWAIT_PONG)
         fixed = {"verbose": False, "pedantic": False, "lang": "python", "protocol": 1, "echo": True}
         capabilities = {"headers": self.info.headers, "no_responders": self.info.headers}
         return b"CONNECT %b\r\nPING\r\n" % json.dumps(fixed | capabilities | options).encode()
@@ -349,27 +361,49 @@ def _checked(subject: str, form: re.Pattern[str]) -> bytes:
 
 
 def _encode_headers(headers: Mapping[str, str]) -> bytes:
-    lines = [HEAD]
-    for name, value in headers.items():
-        if _HEADER_NAME.fullmatch(name) is None or _HEADER_VALUE.fullmatch(value) is None:
-            raise LocalProtocolError(f"{name[:40]!r} is no header, or its value takes more than a line")
-        lines.append(f"{name}: {value}".encode("utf-8", "surrogateescape"))
-    return b"\r\n".join(lines) + b"\r\n\r\n"
+    # Both expressions say what each character may be, so all names are judged at once, and all values.
+    if _HEADER_NAME.fullmatch("".join(headers)) is None or "" in headers:
+        raise LocalProtocolError(f"{next(filter(_is_no_name, headers))[:40]!r} is no name of a header")
+    if _HEADER_VALUE.fullmatch("".join(headers.values())) is None:
+        raise LocalProtocolError("the value of a header takes more than a line")
+    text = "".join([f"\r\n{name}: {value}" for name, value in headers.items()])
+    return b"%b%b\r\n\r\n" % (HEAD, text.encode("utf-8", "surrogateescape"))
+
+
+def _is_no_name(name: str) -> bool:
+    return _HEADER_NAME.fullmatch(name) is None
+
+
+def _number_of(word: bytes) -> int:
+    """A number of the server's; Python reads more as one than the protocol does.
+
+    Raises:
+        _FaultError: it is none.
+    """
+    if not word.isdigit() or len(word) > MAX_DIGITS:
+        raise _FaultError(UNREADABLE)
+    return int(word)
 
 
 def _message_of(expected: _Expected, body: bytes) -> Message:
     subject, sid, reply, header_size, _ = expected
     if not header_size:
         return Message(subject, sid, reply, NO_HEADERS, body)
-    head, *lines = body[:header_size].split(b"\r\n", MAX_HEADERS + 1)
+    head, *lines = body[:header_size].decode("utf-8", "replace").split("\r\n", MAX_HEADERS + 1)
     headers: dict[str, str] = {}
     for line in lines[:MAX_HEADERS]:
-        name, colon, value = line.partition(b":")
+        name, colon, value = line.partition(":")
         if colon and name:
-            headers.setdefault(name.decode("utf-8", "replace"), value.decode("utf-8", "replace").strip())
-    status = head[len(HEAD) :].split(maxsplit=1)[:1] if head.startswith(HEAD) else []
-    code = int(status[0]) if status and status[0].isdigit() and len(status[0]) == 3 else None
-    return Message(subject, sid, reply, headers, body[header_size:], code)
+            headers.setdefault(name, value.strip())
+    return Message(subject, sid, reply, headers, body[header_size:], _status_of(head))
+
+
+def _status_of(head: str) -> int | None:
+    """The server's own word, from the first line of a header block; a message of a peer has none."""
+    if len(head) == len(HEAD):
+        return None
+    status = head[len(HEAD) :].split(maxsplit=1)[:1] if head.startswith(HEAD.decode()) else []
+    return int(status[0]) if status and len(status[0]) == 3 and status[0].isascii() and status[0].isdigit() else None
 
 
 def _info_of(text: bytes) -> Info:

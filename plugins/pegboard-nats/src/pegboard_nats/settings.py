@@ -28,6 +28,11 @@ def inbox_of(role: str) -> str:
     return f"{INBOX}.{role}"
 
 
+def is_inbox(subject: str) -> bool:
+    """Whether answers may go there: whoever has others publish elsewhere would borrow what these may do."""
+    return subject.startswith(f"{INBOX}.")
+
+
 def is_word(text: str) -> bool:
     """Whether a group may be called so: it is one word of subjects, and part of names of sources.
 
@@ -64,6 +69,7 @@ class GroupSettings:
         stricter="lower",
         help="the deadline of tools that have none of their own, in seconds",
     )
+    trusted: bool = setting(False, widens=True, help="what its tools answer may go into other tools without a question")
     required: bool = setting(False, help="whether the host must not open unless a worker answers")
 
 

@@ -73,6 +73,7 @@ class NatsSource:
         self.name = f"nats:{group}"
         self.timeout_s: float | None = options.timeout_s
         self.required = options.required
+        self.trusted = options.trusted
         self._subjects = wire.Subjects(settings.prefix, group)
         self._settings = settings
         self._workers: dict[str, str] = {}  # what each offers, as its hash

@@ -59,6 +59,7 @@ ACCEPTED, BUSY, STALE, PROGRESS, ASK, PART, RESULT = (
 EVENT, ERROR = "event", "error"
 """Kinds of answers to bots, beside `result`."""
 
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 _MARKS = frozenset(field.name for field in attrs.fields(Annotations) if field.init)
 
 MAX_TOOLS = 100_000
@@ -100,17 +101,20 @@ def unescape(text: str) -> str:
     return unquote(text, errors="replace")
 
 
+def is_id(text: str) -> bool:
+    """Whether a worker, or a list of definitions, may be called so: it is one word of subjects."""
+    return len(text) <= MAX_ID and text.isascii() and text.isalnum()
+
+
 def to_bytes(value: Any) -> bytes:
     """A JSON value, as it is sent."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode(
-        "utf-8", "surrogatepass"
-    )
+    return _encode(value).encode("utf-8", "surrogatepass")
 
 
 def from_bytes(payload: bytes) -> dict[str, Any]:
     """The JSON object that a peer sent; an empty one where it is none."""
     try:
-        value = json.loads(payload)
+        value = json.loads(payload.decode("utf-8", "surrogatepass"))  # else the encoding would be guessed first
     except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}

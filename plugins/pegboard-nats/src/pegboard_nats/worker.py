@@ -18,6 +18,7 @@ import platform
 import secrets
 import time
 from datetime import UTC, datetime
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -32,12 +33,13 @@ from pegboard_nats.client import LinkError, NotConnectedError
 from pegboard_nats.executor import GroupExecutor
 from pegboard_nats.jetstream import JetStreamError
 from pegboard_nats.protocol import LocalProtocolError, TooLargeError
+from pegboard_nats.settings import is_inbox
 from pegboard_nats.stats import Stats
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pegboard import Confirmation, Host, Session, Tool
+    from pegboard import Confirmation, Host, Session
     from pegboard_nats.client import Client, Subscription
     from pegboard_nats.protocol import Message
 
@@ -48,6 +50,7 @@ OWN = "nats"
 """The plugin's own name: tools that are another worker's would go round in circles, so they are not served."""
 LAST_S = 1.0
 """How long a result may wait for a link that was lost; then its caller has given up."""
+_WHOLE = {wire.KIND: wire.RESULT, wire.PARTS: "1"}
 MAX_MACHINE = 100
 """Of the name of the worker's machine, in characters."""
 GRACE_S = 0.5
@@ -96,7 +99,7 @@ class Worker:
         self._drain_s = drain_s
         self._profile = profile
         self._started = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        self._tools: dict[str, Tool] = {}
+        self._fingerprints: dict[str, str] = {}  # of what is served, by name: made once, asked for at each call
         self._definitions: list[Mapping[str, Any]] = []
         self._hash = ""
         self._subscriptions: dict[str, Subscription] = {}
@@ -213,7 +216,7 @@ class Worker:
             notice.warning("the tool %s is not served: its definition is larger than a message may be", clean(name)[0])
         self._told_large |= set(large)
         names = {str(one["definition"]["name"]) for one in fit}
-        self._tools = {name: one for name, one in tools.items() if name in names}
+        self._fingerprints = {name: one.fingerprint for name, one in tools.items() if name in names}
         gone = [one for one in self._subscriptions if one.startswith("call.") and one[5:] not in names]
         if gone and self._nursery is not None:  # calls that are on their way are told to ask another worker
             self._nursery.start_soon(self._client.drain, *map(self._subscriptions.pop, gone))
@@ -290,17 +293,19 @@ class Worker:
 
     def _called(self, message: Message) -> None:
         """Accept a call, or turn it away; nothing is begun before the worker said so."""
-        if message.reply is None or self._nursery is None or message.reply in self._running:
+        if not _is_answered(message) or self._nursery is None or message.reply in self._running:
             return
-        tool = self._tools.get(wire.unescape(message.subject.rpartition(".")[2]))
-        if tool is None or message.headers.get(wire.FINGERPRINT) != tool.fingerprint:
+        assert message.reply is not None
+        name = wire.unescape(message.subject.rpartition(".")[2])
+        fingerprint = self._fingerprints.get(name)
+        if fingerprint is None or message.headers.get(wire.FINGERPRINT) != fingerprint:
             self._answer(message, b"", kind=wire.STALE)
         elif len(self._running) >= self._concurrency:
             self._answer(message, b"", kind=wire.BUSY)
         else:
             self._answer(message, b"", kind=wire.ACCEPTED, headers={wire.INSTANCE: self.instance})
-            running = self._running[message.reply] = _Running(message, trio.CancelScope())
-            self._nursery.start_soon(self._run, tool.name, running)
+            running = self._running[message.reply] = _Running(message, _scope_of(message.headers))
+            self._nursery.start_soon(self._run, name, running)
 
     def _cancelled(self, message: Message) -> None:
         if (running := self._running.get(message.payload.decode("utf-8", "replace"))) is not None:
@@ -310,7 +315,7 @@ class Worker:
         self, message: Message, payload: bytes, *, kind: str | None = None, headers: Mapping[str, str] | None = None
     ) -> None:
         """Answer at once; what cannot be sent is as good as lost, and whoever asked finds that out."""
-        if message.reply is None:
+        if message.reply is None or not _is_answered(message):
             return
         named = {**(headers or {}), **({wire.KIND: kind} if kind else {})}
         with contextlib.suppress(LinkError, LocalProtocolError):
@@ -375,7 +380,7 @@ class Worker:
         message, headers = running.message, running.message.headers
         session = self._session(headers, message)
         if headers.get(wire.APPROVED):
-            session.approvals.add(self._tools[name].fingerprint)
+            session.approvals.add(message.headers[wire.FINGERPRINT])
         call_id = clean(wire.unescape(headers.get(wire.CALL_ID, "")))[0] or None
         wire.depth.set(_number(headers.get(wire.DEPTH)))
         try:
@@ -383,10 +388,11 @@ class Worker:
         except JsonTextError as problem:
             refusal = ToolError(ErrorCode.INVALID_INPUT, f"the arguments cannot be read: {problem}", executed=False)
             return session.refuse_line(refusal, id=call_id or "", name=name)
-        left_ms = _number(headers.get(wire.DEADLINE_MS))
-        if left_ms:
-            running.scope.deadline = trio.current_time() + left_ms / 1000 + GRACE_S
-        with traces.following(traces.of_mapping(headers)), session.hold_while_asked(running.scope):
+        with contextlib.ExitStack() as stack:
+            if (trace := traces.of_mapping(headers)) is not None:
+                stack.enter_context(traces.following(trace))
+            if session.can_ask:
+                stack.enter_context(session.hold_while_asked(running.scope))
             return await session.call(name, arguments, id=call_id)
 
     def _session(self, headers: Mapping[str, str], message: Message) -> Session:
@@ -431,23 +437,52 @@ class Worker:
         return answer if answer is True or isinstance(answer, dict) else (None if answer is None else False)
 
     async def _send_result(self, reply: str, result: ToolResult) -> None:
-        """The result, in parts where it is larger than a message may be."""
+        """The result; where it cannot be sent at once, the link is waited for."""
         payload = wire.to_bytes(result.to_json())
+        try:
+            if len(payload) <= self._most and not self._client.is_behind:
+                self._client.publish_nowait(reply, payload, headers=_WHOLE)
+                return
+        except LinkError:
+            log.debug("a result waits for the next link")
         with trio.move_on_after(LAST_S, shield=True):
-            while True:
-                try:
-                    most = self._client.info.max_payload - wire.HEADROOM
-                    parts = [payload[at : at + most] for at in range(0, len(payload), most)]
-                    for part in parts[:-1]:
-                        await self._client.publish(reply, part, headers={wire.KIND: wire.PART})
-                    last = {wire.KIND: wire.RESULT, wire.PARTS: str(len(parts))}
-                    await self._client.publish(reply, parts[-1], headers=last)
-                    return
-                except NotConnectedError:
-                    await self._client.wait_connected()
-                except (TooLargeError, LocalProtocolError, LinkError):
-                    log.exception("the result of a call could not be sent")
-                    return
+            await self._send_parts(reply, payload)
+
+    async def _send_parts(self, reply: str, payload: bytes) -> None:
+        """A result, in parts where it is larger than a message may be; anew from its first where the link is lost."""
+        while True:
+            try:
+                parts = [payload[at : at + self._most] for at in range(0, len(payload), self._most)]
+                for part in parts[:-1]:
+                    await self._client.publish(reply, part, headers={wire.KIND: wire.PART})
+                last = {wire.KIND: wire.RESULT, wire.PARTS: str(len(parts))}
+                await self._client.publish(reply, parts[-1], headers=last)
+                return
+            except NotConnectedError:
+                await self._client.wait_connected()
+            except (TooLargeError, LocalProtocolError, LinkError):
+                log.exception("the result of a call could not be sent")
+                return
+
+    @property
+    def _most(self) -> int:
+        """Of a result in one message, in bytes.
+
+        Raises:
+            NotConnectedError: there is no link.
+        """
+        return self._client.info.max_payload - wire.HEADROOM
+
+
+def _is_answered(message: Message) -> bool:
+    """Whether somebody waits for an answer, where answers may go: whoever asks must not have us publish elsewhere."""
+    return message.reply is not None and is_inbox(message.reply)
+
+
+def _scope_of(headers: Mapping[str, str]) -> trio.CancelScope:
+    """What ends a call: its caller, or some time after its caller has given it up."""
+    left_ms = _number(headers.get(wire.DEADLINE_MS))
+    return trio.CancelScope(deadline=trio.current_time() + left_ms / 1000 + GRACE_S if left_ms else inf)
 
 
 def _number(text: str | None) -> int:

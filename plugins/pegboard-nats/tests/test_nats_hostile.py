@@ -1,0 +1,282 @@
+"""Workers and hosts that do not keep to the protocol. What is told of a call stays true, and others are served."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import trio
+import trio.testing
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pegboard import ErrorCode, TextContent, ToolError, ToolResult
+from pegboard_nats import calls, wire
+from pegboard_nats.client import Client, Servers
+from pegboard_nats.protocol import Message, TooLargeError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    Said = tuple[str | None, Mapping[str, str], bytes, str | None]
+
+RESULT = wire.to_bytes(ToolResult((TextContent("7"),), {"result": 7}).to_json())
+
+
+def says(kind: str | None, payload: bytes = b"", reply: str | None = None, **headers: str) -> Said:
+    return kind, {name.replace("_", "-"): value for name, value in headers.items()}, payload, reply
+
+
+ACCEPTED = says(wire.ACCEPTED, Pb_Instance="w1")
+DONE = says(wire.RESULT, RESULT)
+
+
+class Scripted(Client):
+    """A client whose worker says what a test lets it, and then nothing; no server is there."""
+
+    def __init__(self, said: Iterable[Said], *, alive: bytes = b"unknown", flush: Callable[[Any], Any] | None = None):
+        super().__init__(Servers())
+        self.said = said
+        self.alive = alive
+        self.sent: list[tuple[str, bytes]] = []
+        self.max_payload = 1_000_000
+        self.on_flush = flush
+
+    def say(self, mailbox: Any, said: Iterable[Said]) -> None:
+        for kind, headers, payload, reply in said:
+            named = {**({} if kind is None else {wire.KIND: kind}), **headers}
+            mailbox.put(Message(mailbox.subject, 1, reply, named, payload))
+
+    async def ask(self, mailbox: Any, subject: str, payload: bytes = b"", *, headers: Any = None) -> None:
+        self.sent.append((subject, payload))
+        self.asked = mailbox
+        self.say(mailbox, self.said)
+
+    def publish_nowait(self, subject: str, payload: bytes = b"", **_: Any) -> None:
+        if len(payload) > self.max_payload:
+            raise TooLargeError(len(payload), self.max_payload)
+        self.sent.append((subject, payload))
+
+    async def publish(self, subject: str, payload: bytes = b"", **_: Any) -> None:
+        self.publish_nowait(subject, payload)
+
+    async def request(self, subject: str, payload: bytes = b"", **_: Any) -> Message:
+        await trio.lowlevel.checkpoint()
+        self.sent.append((subject, payload))
+        return Message("i", 1, None, {}, self.alive)
+
+    async def flush(self) -> None:
+        await trio.lowlevel.checkpoint()
+        if self.on_flush is not None:
+            await self.on_flush(self)
+
+
+class Caller(SimpleNamespace):
+    """What a call knows of its caller."""
+
+    depth, call_id, deadline = 0, "1", float("inf")
+
+    def __init__(self, answer: Any = None) -> None:
+        session = SimpleNamespace(user_id="ada", can_ask=True)
+        tool = SimpleNamespace(limits=SimpleNamespace(requires_confirmation=False))
+        super().__init__(session=session, tool=tool, answer=answer, questions=0)
+
+    def begun(self) -> None:
+        """Nothing is noted."""
+
+    async def progress(self, *_: Any) -> None:
+        await trio.lowlevel.checkpoint()
+
+    async def confirm(self, question: str) -> Any:
+        self.questions += 1
+        await trio.lowlevel.checkpoint()
+        return self.answer
+
+    async def elicit(self, question: str, **_: Any) -> Any:
+        return await self.confirm(question)
+
+
+async def called(client: Scripted, caller: Any = None, *, repeatable: bool = False) -> ToolResult | ToolError:
+    """What becomes of one call."""
+    remote = calls.RemoteCalls(client, wire.Subjects("pb", "g"), alive_s=1)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(client._tick)
+        try:
+            with trio.fail_after(60):
+                return await remote.call(caller or Caller(), "act", "sha256:0", {}, repeatable=repeatable)
+        except ToolError as problem:
+            return problem
+        finally:
+            nursery.cancel_scope.cancel()
+    raise AssertionError
+
+
+@pytest.fixture(autouse=True)
+def _asks_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calls, "ASK_AGAIN_S", 0)
+
+
+UNREADABLE = [
+    b"",
+    b"{",
+    b"[]",
+    b"7",
+    b"[" * 50_000,
+    b"\xff",
+    b'{"content": 1}',
+    b'{"content": [{"type": "?"}]}',
+    b'{"error": 1}',
+]
+NO_ID = ["", "a.b", "*", ">", "\u00e9", "a" * (wire.MAX_ID + 1), "a" * 3000, "a b"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        [ACCEPTED, says(wire.BUSY)],
+        [ACCEPTED, says(wire.STALE)],
+        [says(wire.PROGRESS, b'{"done": 1}'), says(wire.BUSY)],
+        [says(wire.PART, b"x"), says(wire.STALE)],
+        [ACCEPTED, says(wire.ASK, b'{"question": "?"}', "_INBOX.worker.1"), says(wire.BUSY)],
+        [ACCEPTED, says(wire.ASK, b'{"question": "?"}', "pb.g.call.drop")],
+        [ACCEPTED, says(wire.ASK, b'{"question": "?"}', "$JS.API.STREAM.DELETE.pb-calls")],
+        [ACCEPTED, says(wire.PART, b"x" * 20), says(wire.PART, b"x" * 20)],
+        [ACCEPTED],
+        [],
+        *([says(wire.ACCEPTED, Pb_Instance=one)] for one in NO_ID),
+    ],
+)
+async def test_what_a_worker_may_have_begun_is_never_said_not_to_be_executed(
+    autojump_clock: Any, monkeypatch: pytest.MonkeyPatch, said: list[Said]
+) -> None:
+    monkeypatch.setattr(wire, "MAX_RESULT", 30)
+    client = Scripted(said)
+    problem = await called(client)
+    assert isinstance(problem, ToolError)
+    assert problem.code is ErrorCode.OUTCOME_UNKNOWN
+    assert "executed" not in problem.details
+    where = [subject for subject, _ in client.sent]
+    assert where.count("pb.g.call.act") == 1  # and it is not sent again
+    assert all(one.startswith(("pb.g.call.act", "pb.g.cancel.", "pb.g.alive.w1", "_INBOX.")) for one in where)
+
+
+@pytest.mark.parametrize("payload", UNREADABLE)
+async def test_a_result_that_cannot_be_read_ran(autojump_clock: Any, payload: bytes) -> None:
+    problem = await called(Scripted([ACCEPTED, says(wire.RESULT, payload)]))
+    assert isinstance(problem, ToolError)
+    assert (problem.code, problem.details["executed"]) == (ErrorCode.UPSTREAM_ERROR, True)
+
+
+@pytest.mark.parametrize("parts", ["2", "0", "-1", "x", ""])
+async def test_a_result_with_another_number_of_parts_ran(autojump_clock: Any, parts: str) -> None:
+    problem = await called(Scripted([ACCEPTED, says(wire.RESULT, RESULT, Pb_Parts=parts)]))
+    assert isinstance(problem, ToolError)
+    assert problem.details["executed"] is True
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        [DONE],
+        [DONE, ACCEPTED],
+        [ACCEPTED, DONE, says(wire.RESULT, b"{"), says(wire.BUSY)],
+        [ACCEPTED, says(wire.ACCEPTED, Pb_Instance="w2"), DONE],
+        [ACCEPTED, says("of another build"), says(None), DONE],
+        [ACCEPTED, says(wire.PROGRESS, b'{"done": "x", "total": [], "message": 7}'), says(wire.PROGRESS, b"["), DONE],
+        [ACCEPTED, says(wire.ASK, b"7"), says(wire.ASK, b"7", "_INBOX.w"), DONE],
+    ],
+)
+async def test_a_result_counts_once_whatever_else_is_said(autojump_clock: Any, said: list[Said]) -> None:
+    result = await called(Scripted(said))
+    assert isinstance(result, ToolResult)
+    assert result.data == {"result": 7}
+
+
+async def test_of_two_workers_that_accept_the_first_is_asked_whether_it_lives(autojump_clock: Any) -> None:
+    client = Scripted([ACCEPTED, says(wire.ACCEPTED, Pb_Instance="w2")])
+    await called(client)
+    assert [subject for subject, _ in client.sent] == ["pb.g.call.act", "pb.g.alive.w1", "pb.g.cancel.w1"]
+
+
+@pytest.mark.parametrize("kind", [wire.BUSY, wire.STALE])
+async def test_what_is_turned_away_was_not_executed(autojump_clock: Any, kind: str) -> None:
+    problem = await called(Scripted([says(kind)]))
+    assert isinstance(problem, ToolError)
+    assert problem.details["executed"] is False
+
+
+async def test_questions_end_and_an_answer_too_large_is_none(
+    autojump_clock: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was said that nothing was done, though the tool was asking."""
+    monkeypatch.setattr(calls, "MAX_QUESTIONS", 3)
+    question = says(wire.ASK, b'{"question": "?"}', "_INBOX.worker.1")
+    caller, client = Caller({"text": "x" * 2000}), Scripted([ACCEPTED, *[question] * 5, DONE])
+    client.max_payload = 1000
+    assert isinstance(await called(client, caller), ToolResult)
+    assert caller.questions == 3
+    assert client.sent[1:] == [("_INBOX.worker.1", b'{"answer":null}')] * 5
+
+
+@pytest.mark.parametrize("answers", [True, False])
+async def test_a_silence_is_judged_once_the_server_has_been_heard(autojump_clock: Any, answers: bool) -> None:
+    """On a narrow line the worker's word may be behind something large; a server that is silent ends the wait."""
+
+    async def late(client: Scripted) -> None:
+        await trio.sleep(5)
+        if not answers:
+            raise trio.TooSlowError
+        client.say(client.asked, [ACCEPTED, DONE])
+
+    result = await called(Scripted([], flush=late))
+    assert trio.current_time() == pytest.approx(6, abs=0.2)
+    if answers:
+        assert isinstance(result, ToolResult)
+    else:
+        assert isinstance(result, ToolError)
+        assert "the server does not answer" in result.message
+
+
+async def test_a_call_costs_its_host_no_cancel_scope_and_one_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Deadlines, scopes and turns of the loop were a third of what a call costs."""
+    made, parked = [], []
+    scope, park = trio.CancelScope, trio.lowlevel.wait_task_rescheduled
+    client = Scripted([])
+    remote = calls.RemoteCalls(client, wire.Subjects("pb", "g"), alive_s=1)
+    results: list[Any] = []
+
+    async def ask() -> None:
+        results.append(await remote.call(Caller(), "act", "sha256:0", {}, repeatable=False))
+
+    async with trio.open_nursery() as nursery:
+        monkeypatch.setattr(trio, "CancelScope", lambda *args, **kwargs: made.append(1) or scope(*args, **kwargs))
+        monkeypatch.setattr(trio.lowlevel, "wait_task_rescheduled", lambda abort: parked.append(1) or park(abort))
+        nursery.start_soon(ask)
+        await trio.testing.wait_all_tasks_blocked()
+        client.say(client.asked, [ACCEPTED])
+        await trio.testing.wait_all_tasks_blocked()
+        client.say(client.asked, [DONE])
+    assert results[0].data == {"result": 7}
+    assert (len(made), len(parked)) == (0, 1)
+
+
+_KINDS = [None, "x", wire.ACCEPTED, wire.BUSY, wire.STALE, wire.PROGRESS, wire.ASK, wire.PART]
+_PAYLOADS = st.one_of(st.binary(max_size=20), st.sampled_from([RESULT, b'{"question":"?"}', b'{"done":1}', b"{}"]))
+_SAID = st.tuples(
+    st.sampled_from(_KINDS),
+    st.dictionaries(st.sampled_from([wire.INSTANCE, wire.PARTS, "X"]), st.text(max_size=5), max_size=2),
+    _PAYLOADS,
+    st.sampled_from([None, "_INBOX.w", "_INBOX.>", "pb.x", "$JS.API.STREAM.DELETE.x", ""]),
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(said=st.lists(_SAID, max_size=6))
+def test_whatever_a_worker_says_the_call_ends_and_is_not_said_undone_once_it_was_taken(said: list[Said]) -> None:
+    client = Scripted(said)
+    problem = trio.run(called, client, clock=trio.testing.MockClock(autojump_threshold=0))
+    assert isinstance(problem, ToolError)
+    is_refused = bool(said) and said[0][0] in (wire.BUSY, wire.STALE)
+    assert (problem.details.get("executed") is False) == is_refused
+    assert all(subject.startswith(("pb.g.", "_INBOX.")) for subject, _ in client.sent)
