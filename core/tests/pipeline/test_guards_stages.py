@@ -131,6 +131,23 @@ async def test_a_refusal_is_the_answer_and_nothing_after_it_runs(guarded: Any, s
     assert (checked.error == refusal) is (stage is Stage.ADMIT)
 
 
+async def test_only_a_guard_that_waits_costs_a_cancel_scope(guarded: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It ends a person who does not answer; one that knows at once has nothing to be ended."""
+
+    async def wait(*given: Any) -> None:
+        await trio.lowlevel.checkpoint()
+
+    made: list[Any] = []
+    real = trio.move_on_after
+    monkeypatch.setattr(trio, "move_on_after", lambda seconds: made.append(seconds) or real(seconds))
+    log: list[str] = []
+    for guards, scopes in (([passing(log, "knows", "approve")], 0), ([Guard("waits", "approve", wait)], 1)):
+        made.clear()
+        async with guarded(guards, give) as host:
+            assert (await host.session().call("give", {"n": 1})).ok
+        assert len(made) == scopes
+
+
 async def test_admit_is_asked_before_the_arguments_are_looked_at(guarded: Any) -> None:
     refuse = Guard("no", "admit", lambda session: ToolError("UNAUTHORIZED", "no"))
     async with guarded([refuse], give) as host:

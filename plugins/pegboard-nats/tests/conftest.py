@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import secrets
 import shutil
 import signal
 import socket
@@ -14,9 +15,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import trio
+
+from pegboard import open_host
+from pegboard_nats import wire
+from pegboard_nats.client import Client, Servers, open_client
+from pegboard_nats.worker import Worker
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import AsyncIterator, Iterator
+
+    from pegboard import Tool
 
 
 class NatsServer:
@@ -105,3 +114,56 @@ def start_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a group offered is kept in the cache of a user of the test's own."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def group() -> str:
+    """The name of a group that no other test has."""
+    return f"g{secrets.token_hex(6)}"
+
+
+@pytest.fixture
+def linked() -> Any:
+    """`async with linked(server) as client`: a client that has its link."""
+
+    @contextlib.asynccontextmanager
+    async def linked(server: NatsServer) -> AsyncIterator[Client]:
+        async with open_client(Servers(urls=(server.url,))) as client:
+            with trio.fail_after(30):
+                await client.wait_connected()
+            yield client
+
+    return linked
+
+
+@pytest.fixture
+def working(linked: Any) -> Any:
+    """`async with working(server, group, *tools) as worker`: a worker on a link of its own, ended as a process that is
+    cancelled; `worker.host` is whose tools it serves."""
+
+    @contextlib.asynccontextmanager
+    async def working(
+        server: NatsServer,
+        group: str,
+        *tools: Tool,
+        prefix: str = "pb",
+        concurrency: int = 64,
+        drain_s: float = 30,
+        config: Any = None,
+        plugins: Any = (),
+    ) -> AsyncIterator[Worker]:
+        async with (
+            open_host(config or {}, list(plugins)) as host,
+            linked(server) as client,
+            trio.open_nursery() as nursery,
+        ):
+            host.add(*tools)
+            subjects = wire.Subjects(prefix, group)
+            worker = Worker(host, client, subjects, concurrency=concurrency, drain_s=drain_s)
+            with trio.fail_after(30):
+                await nursery.start(worker.run)
+            worker.host = host  # type: ignore[attr-defined]
+            yield worker
+            nursery.cancel_scope.cancel()
+
+    return working

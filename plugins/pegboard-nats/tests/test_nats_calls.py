@@ -21,7 +21,7 @@ import pegboard_nats.plugin
 from pegboard import CallContext, ErrorCode, Host, SourceState, TextContent, ToolResult, open_host, tool
 from pegboard import trace as traces
 from pegboard_nats import calls, wire
-from pegboard_nats.client import Client, NoRespondersError, Servers, open_client
+from pegboard_nats.client import NoRespondersError
 from pegboard_nats.worker import Worker
 
 if TYPE_CHECKING:
@@ -36,29 +36,6 @@ if TYPE_CHECKING:
 async def add(a: float, b: float) -> float:
     """Add two numbers."""
     return a + b
-
-
-@contextlib.asynccontextmanager
-async def working(
-    server: NatsServer, group: str, *tools: Tool, concurrency: int = 64, drain_s: float = 30, config: Any = None
-) -> AsyncIterator[Worker]:
-    """A worker on a link of its own, ended as a process that is cancelled."""
-    async with open_host(config or {}, []) as host, linked(server) as client, trio.open_nursery() as nursery:
-        host.add(*tools)
-        subjects = wire.Subjects("pb", group)
-        worker = Worker(host, client, subjects, concurrency=concurrency, drain_s=drain_s)
-        await nursery.start(worker.run)
-        worker.host = host  # type: ignore[attr-defined]
-        yield worker
-        nursery.cancel_scope.cancel()
-
-
-@contextlib.asynccontextmanager
-async def linked(server: NatsServer) -> AsyncIterator[Client]:
-    async with open_client(Servers(urls=(server.url,))) as client:
-        with trio.fail_after(30):
-            await client.wait_connected()
-        yield client
 
 
 @contextlib.asynccontextmanager
@@ -97,12 +74,7 @@ async def ready(host: Host, group: str) -> None:
             await host.wait_source_moved()
 
 
-@pytest.fixture
-def group() -> str:
-    return f"g{secrets.token_hex(6)}"
-
-
-async def test_a_tool_of_a_worker_is_called_as_any_other(nats_server: NatsServer, group: str) -> None:
+async def test_a_tool_of_a_worker_is_called_as_any_other(nats_server: NatsServer, group: str, working: Any) -> None:
     async with working(nats_server, group, add), hosting(nats_server, group, expect=["add"]) as host:
         result = await host.session().call("add", {"a": 1, "b": 2})
         assert (result.ok, result.data) == (True, {"result": 3.0})
@@ -114,7 +86,7 @@ async def test_a_tool_of_a_worker_is_called_as_any_other(nats_server: NatsServer
         assert shown.fingerprint == add.fingerprint
 
 
-async def test_names_of_tools_may_hold_what_subjects_may_not(nats_server: NatsServer, group: str) -> None:
+async def test_names_of_tools_may_hold_what_subjects_may_not(nats_server: NatsServer, group: str, working: Any) -> None:
     @tool(name="a.b *>é ~%2E")
     async def odd() -> str:
         """Have an odd name."""
@@ -124,7 +96,7 @@ async def test_names_of_tools_may_hold_what_subjects_may_not(nats_server: NatsSe
         assert (await host.session().call(odd.name)).text == "odd"
 
 
-async def test_who_calls_and_the_trace_come_along(nats_server: NatsServer, group: str) -> None:
+async def test_who_calls_and_the_trace_come_along(nats_server: NatsServer, group: str, working: Any) -> None:
     heard: list[Any] = []
 
     @tool
@@ -145,7 +117,7 @@ async def test_who_calls_and_the_trace_come_along(nats_server: NatsServer, group
     assert heard[1][2] == "8"
 
 
-async def test_what_a_tool_fails_with_comes_back(nats_server: NatsServer, group: str) -> None:
+async def test_what_a_tool_fails_with_comes_back(nats_server: NatsServer, group: str, working: Any) -> None:
     @tool
     async def fail() -> str:
         """Fail."""
@@ -158,7 +130,7 @@ async def test_what_a_tool_fails_with_comes_back(nats_server: NatsServer, group:
         assert "secret" not in json.dumps(result.to_json())
 
 
-async def test_progress_and_questions_reach_the_caller(nats_server: NatsServer, group: str) -> None:
+async def test_progress_and_questions_reach_the_caller(nats_server: NatsServer, group: str, working: Any) -> None:
     @tool
     async def careful(context: CallContext) -> dict[str, Any]:
         """Ask."""
@@ -188,7 +160,9 @@ async def test_progress_and_questions_reach_the_caller(nats_server: NatsServer, 
         assert alone.error.details["reason"] == "confirmation"
 
 
-async def test_what_a_person_approved_is_not_asked_again_by_the_worker(nats_server: NatsServer, group: str) -> None:
+async def test_what_a_person_approved_is_not_asked_again_by_the_worker(
+    nats_server: NatsServer, group: str, working: Any
+) -> None:
     @tool(requires_confirmation=True)
     async def drop() -> str:
         """Drop all."""
@@ -210,7 +184,9 @@ async def test_what_a_person_approved_is_not_asked_again_by_the_worker(nats_serv
         assert refused.error.details["reason"] == "confirmation"
 
 
-async def test_a_result_larger_than_a_message_comes_whole_and_paged(nats_server: NatsServer, group: str) -> None:
+async def test_a_result_larger_than_a_message_comes_whole_and_paged(
+    nats_server: NatsServer, group: str, working: Any
+) -> None:
     @tool
     async def large(size: int) -> str:
         """Be large."""
@@ -229,7 +205,7 @@ async def test_a_result_larger_than_a_message_comes_whole_and_paged(nats_server:
 
 
 async def test_arguments_that_are_too_large_are_refused_before_they_are_sent(
-    nats_server: NatsServer, group: str
+    nats_server: NatsServer, group: str, working: Any
 ) -> None:
     @tool
     async def length(text: str) -> int:
@@ -249,7 +225,7 @@ async def test_arguments_that_are_too_large_are_refused_before_they_are_sent(
 
 
 async def test_where_nobody_is_there_nothing_is_executed_and_it_is_asked_again(
-    nats_server: NatsServer, group: str, monkeypatch: pytest.MonkeyPatch
+    nats_server: NatsServer, group: str, monkeypatch: pytest.MonkeyPatch, working: Any
 ) -> None:
     monkeypatch.setattr(calls, "ASK_AGAIN_S", 0.3)
     async with working(nats_server, group, add) as worker, hosting(nats_server, group, expect=["add"]) as host:
@@ -276,7 +252,7 @@ async def test_where_nobody_is_there_nothing_is_executed_and_it_is_asked_again(
 
 
 async def test_a_worker_that_is_busy_says_so_and_another_one_does_it(
-    nats_server: NatsServer, group: str, monkeypatch: pytest.MonkeyPatch
+    nats_server: NatsServer, group: str, monkeypatch: pytest.MonkeyPatch, working: Any
 ) -> None:
     go, started = trio.Event(), trio.Event()
     count = 0
@@ -416,7 +392,7 @@ async def test_a_worker_that_is_killed_leaves_the_outcome_unknown_at_once(
     assert file.read_text().count("again x") == 2
 
 
-async def test_a_link_that_is_lost_leaves_the_outcome_unknown(start_server: Any, group: str) -> None:
+async def test_a_link_that_is_lost_leaves_the_outcome_unknown(start_server: Any, group: str, working: Any) -> None:
     server = start_server()
     started = trio.Event()
 
@@ -434,7 +410,7 @@ async def test_a_link_that_is_lost_leaves_the_outcome_unknown(start_server: Any,
         assert results[0].error.code is ErrorCode.OUTCOME_UNKNOWN
 
 
-async def test_a_result_that_got_lost_is_found_out(nats_server: NatsServer, group: str) -> None:
+async def test_a_result_that_got_lost_is_found_out(nats_server: NatsServer, group: str, working: Any) -> None:
     """The worker is alive and does not know of the call any more: waiting for the deadline would be for nothing."""
 
     def forget(self: Worker, reply: str, result: ToolResult) -> Any:
@@ -453,7 +429,7 @@ async def test_a_result_that_got_lost_is_found_out(nats_server: NatsServer, grou
     assert result.error.code is ErrorCode.OUTCOME_UNKNOWN
 
 
-async def test_who_cancels_a_call_ends_it_at_the_worker(nats_server: NatsServer, group: str) -> None:
+async def test_who_cancels_a_call_ends_it_at_the_worker(nats_server: NatsServer, group: str, working: Any) -> None:
     started, ended = trio.Event(), trio.Event()
 
     @tool
@@ -476,7 +452,9 @@ async def test_who_cancels_a_call_ends_it_at_the_worker(nats_server: NatsServer,
             await ended.wait()
 
 
-async def test_the_deadline_of_the_caller_is_that_of_the_worker(nats_server: NatsServer, group: str) -> None:
+async def test_the_deadline_of_the_caller_is_that_of_the_worker(
+    nats_server: NatsServer, group: str, working: Any
+) -> None:
     ended = trio.Event()
 
     @tool(timeout_s=0.2)
@@ -496,7 +474,9 @@ async def test_the_deadline_of_the_caller_is_that_of_the_worker(nats_server: Nat
             await ended.wait()
 
 
-async def test_a_worker_that_drains_finishes_its_calls_and_takes_no_more(nats_server: NatsServer, group: str) -> None:
+async def test_a_worker_that_drains_finishes_its_calls_and_takes_no_more(
+    nats_server: NatsServer, group: str, linked: Any, working: Any
+) -> None:
     go, started = trio.Event(), trio.Event()
 
     @tool
@@ -520,7 +500,7 @@ async def test_a_worker_that_drains_finishes_its_calls_and_takes_no_more(nats_se
 
 
 async def test_calls_that_are_on_their_way_to_a_worker_that_drains_are_not_lost(
-    nats_server: NatsServer, group: str
+    nats_server: NatsServer, group: str, working: Any
 ) -> None:
     """Whichever of the two gets them, all are done, and none twice."""
     done: Counter[str] = Counter()
@@ -553,7 +533,7 @@ async def test_calls_that_are_on_their_way_to_a_worker_that_drains_are_not_lost(
     assert set(done.values()) == {1}
 
 
-async def test_what_does_not_end_within_drain_s_is_unknown(nats_server: NatsServer, group: str) -> None:
+async def test_what_does_not_end_within_drain_s_is_unknown(nats_server: NatsServer, group: str, working: Any) -> None:
     started = trio.Event()
 
     @tool
@@ -577,7 +557,9 @@ async def test_what_does_not_end_within_drain_s_is_unknown(nats_server: NatsServ
 # -- what is offered
 
 
-async def test_what_a_group_offered_is_known_before_anybody_is_asked(nats_server: NatsServer, group: str) -> None:
+async def test_what_a_group_offered_is_known_before_anybody_is_asked(
+    nats_server: NatsServer, group: str, working: Any
+) -> None:
     """`pegboard list` starts no worker and waits for none."""
     from pegboard import load_board
     from pegboard_nats import known
@@ -605,7 +587,9 @@ async def test_what_a_group_offered_is_known_before_anybody_is_asked(nats_server
         assert dict(load_board(config, [pegboard_nats.plugin]).tools) == {}
 
 
-async def test_tools_come_and_go_with_the_board_of_the_worker(nats_server: NatsServer, group: str) -> None:
+async def test_tools_come_and_go_with_the_board_of_the_worker(
+    nats_server: NatsServer, group: str, working: Any
+) -> None:
     @tool
     async def late() -> str:
         """Come late."""
@@ -622,7 +606,9 @@ async def test_tools_come_and_go_with_the_board_of_the_worker(nats_server: NatsS
                 await host.wait_source_moved()
 
 
-async def test_hosts_ask_their_groups_alone_and_each_thing_once(nats_server: NatsServer, group: str) -> None:
+async def test_hosts_ask_their_groups_alone_and_each_thing_once(
+    nats_server: NatsServer, group: str, linked: Any, working: Any
+) -> None:
     """A system would drown in its own questions otherwise (benchmarks/scale.py)."""
     heard: Counter[str] = Counter()
 
@@ -651,7 +637,9 @@ async def test_hosts_ask_their_groups_alone_and_each_thing_once(nats_server: Nat
                 assert heard == {"service": asked + 1, "definitions": 1}
 
 
-async def test_definitions_that_nobody_can_tell_cost_those_tools_alone(nats_server: NatsServer, group: str) -> None:
+async def test_definitions_that_nobody_can_tell_cost_those_tools_alone(
+    nats_server: NatsServer, group: str, linked: Any, working: Any
+) -> None:
     @tool
     async def late() -> str:
         """Come late."""
@@ -668,7 +656,9 @@ async def test_definitions_that_nobody_can_tell_cost_those_tools_alone(nats_serv
         await ready(host, group)
 
 
-async def test_a_worker_with_another_definition_does_not_do_it(nats_server: NatsServer, group: str) -> None:
+async def test_a_worker_with_another_definition_does_not_do_it(
+    nats_server: NatsServer, group: str, working: Any
+) -> None:
     """What a person or the lock accepted is what is called; the other workers of the group do it."""
     done: list[str] = []
 
@@ -691,7 +681,9 @@ async def test_a_worker_with_another_definition_does_not_do_it(nats_server: Nats
         assert done == ["old"] * 10
 
 
-async def test_definitions_that_take_many_messages_come_whole(nats_server: NatsServer, group: str) -> None:
+async def test_definitions_that_take_many_messages_come_whole(
+    nats_server: NatsServer, group: str, working: Any
+) -> None:
     many = [tool(name=f"t{number:03}", description="x" * 1000)(add.handler) for number in range(200)]
     async with working(nats_server, group, *many), hosting(nats_server, group, expect=["t199"]) as host:
         assert len(host.tools) == 200
@@ -699,7 +691,7 @@ async def test_definitions_that_take_many_messages_come_whole(nats_server: NatsS
 
 
 async def test_a_definition_that_no_message_can_hold_costs_that_tool_alone(
-    nats_server: NatsServer, group: str, caplog: pytest.LogCaptureFixture
+    nats_server: NatsServer, group: str, caplog: pytest.LogCaptureFixture, working: Any
 ) -> None:
     huge = tool(name="huge", description="x" * 70_000)(add.handler)
     async with working(nats_server, group, add, huge), hosting(nats_server, group, expect=["add"]) as host:
@@ -707,7 +699,7 @@ async def test_a_definition_that_no_message_can_hold_costs_that_tool_alone(
     assert "the tool huge is not served" in caplog.text
 
 
-async def test_two_groups_with_one_name_have_both(nats_server: NatsServer) -> None:
+async def test_two_groups_with_one_name_have_both(nats_server: NatsServer, working: Any) -> None:
     one, two = f"g{secrets.token_hex(6)}", f"g{secrets.token_hex(6)}"
     config = {"plugins": {"nats": {"servers": [nats_server.url], "groups": {one: {}, two: {}}}}}
     async with (
@@ -721,7 +713,7 @@ async def test_two_groups_with_one_name_have_both(nats_server: NatsServer) -> No
         assert set(host.tools) in ({"add", f"{one}_add"}, {"add", f"{two}_add"})
 
 
-async def test_calls_that_go_round_in_circles_over_hosts_end(nats_server: NatsServer, group: str) -> None:
+async def test_calls_that_go_round_in_circles_over_hosts_end(nats_server: NatsServer, group: str, linked: Any) -> None:
     """The worker is a host of its own group: each call is another one's call."""
 
     @tool
@@ -748,7 +740,9 @@ async def test_calls_that_go_round_in_circles_over_hosts_end(nats_server: NatsSe
         nursery.cancel_scope.cancel()
 
 
-async def test_the_service_protocol_tells_who_is_there(nats_server: NatsServer, group: str) -> None:
+async def test_the_service_protocol_tells_who_is_there(
+    nats_server: NatsServer, group: str, linked: Any, working: Any
+) -> None:
     """As the server's own tools ask it (ADR-32)."""
     async with working(nats_server, group, add) as worker, linked(nats_server) as client:
         told = {}

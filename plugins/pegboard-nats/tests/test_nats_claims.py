@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-import secrets
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,8 +15,7 @@ from pegboard import CallContext, ErrorCode, open_host, tool
 from pegboard.cli._program import Program
 from pegboard_nats import claims, wire
 from pegboard_nats.claims import ClaimedError, Claims, state_of
-from pegboard_nats.client import Client, LinkLostError, Mailbox, Servers, open_client
-from pegboard_nats.worker import Worker
+from pegboard_nats.client import Client, LinkLostError, Mailbox
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -32,31 +31,6 @@ def _small_streams(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(claims, "MAX_BYTES", 1_000_000)
 
 
-@pytest.fixture
-def group() -> str:
-    """Of a system of the test's own: it is the prefix as well."""
-    return f"g{secrets.token_hex(6)}"
-
-
-@contextlib.asynccontextmanager
-async def linked(server: NatsServer) -> AsyncIterator[Client]:
-    async with open_client(Servers(urls=(server.url,))) as client:
-        with trio.fail_after(30):
-            await client.wait_connected()
-        yield client
-
-
-@contextlib.asynccontextmanager
-async def working(server: NatsServer, group: str, *tools: Tool) -> AsyncIterator[Worker]:
-    async with open_host({}, []) as host, linked(server) as client, trio.open_nursery() as nursery:
-        host.add(*tools)
-        worker = Worker(host, client, wire.Subjects(group, group), concurrency=7, drain_s=1)
-        with trio.fail_after(30):
-            await nursery.start(worker.run)
-        yield worker
-        nursery.cancel_scope.cancel()
-
-
 @contextlib.asynccontextmanager
 async def hosting(server: NatsServer, group: str, *names: str) -> AsyncIterator[Host]:
     own = {"servers": [server.url], "prefix": group, "groups": {group: {}}, "claims": True, "alive_s": 0.3}
@@ -65,6 +39,12 @@ async def hosting(server: NatsServer, group: str, *names: str) -> AsyncIterator[
             while not set(names) <= set(host.tools):
                 await host.wait_source_moved()
         yield host
+
+
+@pytest.fixture
+def working(working: Any, group: str) -> Any:
+    """Workers of a system of the test's own: its group is the prefix as well."""
+    return partial(working, prefix=group, concurrency=7, drain_s=1)
 
 
 async def send(
@@ -82,7 +62,7 @@ async def send(
     return answer
 
 
-async def test_one_of_many_that_claim_a_call_has_it(nats_server: NatsServer, group: str) -> None:
+async def test_one_of_many_that_claim_a_call_has_it(nats_server: NatsServer, group: str, linked: Any) -> None:
     taken: list[int] = []
     refused: list[Any] = []
     async with linked(nats_server) as one, linked(nats_server) as two, trio.open_nursery() as nursery:
@@ -100,7 +80,7 @@ async def test_one_of_many_that_claim_a_call_has_it(nats_server: NatsServer, gro
 
 
 async def test_a_call_that_is_sent_again_is_executed_once_and_answered_alike(
-    nats_server: NatsServer, group: str
+    nats_server: NatsServer, group: str, linked: Any, working: Any
 ) -> None:
     ran: list[str] = []
 
@@ -118,7 +98,7 @@ async def test_a_call_that_is_sent_again_is_executed_once_and_answered_alike(
 
 @pytest.mark.parametrize("other", [{"arguments": {"to": "eve"}}, {"user": "eve"}])
 async def test_a_name_that_another_call_has_gives_nobody_its_result(
-    nats_server: NatsServer, group: str, other: dict[str, Any]
+    nats_server: NatsServer, group: str, other: dict[str, Any], linked: Any, working: Any
 ) -> None:
     ran: list[str] = []
 
@@ -136,7 +116,9 @@ async def test_a_name_that_another_call_has_gives_nobody_its_result(
     assert ran == ["ada"]
 
 
-async def test_a_call_that_runs_is_not_begun_again(nats_server: NatsServer, group: str) -> None:
+async def test_a_call_that_runs_is_not_begun_again(
+    nats_server: NatsServer, group: str, linked: Any, working: Any
+) -> None:
     started, go = trio.Event(), trio.Event()
 
     @tool
@@ -159,7 +141,7 @@ async def test_a_call_that_runs_is_not_begun_again(nats_server: NatsServer, grou
 
 
 async def test_a_large_result_is_not_kept_and_that_is_told(
-    nats_server: NatsServer, group: str, monkeypatch: pytest.MonkeyPatch
+    nats_server: NatsServer, group: str, monkeypatch: pytest.MonkeyPatch, linked: Any, working: Any
 ) -> None:
     monkeypatch.setattr(claims, "MAX_KEPT", 500)
 
@@ -176,7 +158,9 @@ async def test_a_large_result_is_not_kept_and_that_is_told(
 
 
 @pytest.mark.parametrize("name", ["short", "x" * 65, "a.b.c.d.e", "with space", "*" * 9, ">" * 9])
-async def test_a_name_that_is_none_claims_nothing(nats_server: NatsServer, group: str, name: str) -> None:
+async def test_a_name_that_is_none_claims_nothing(
+    nats_server: NatsServer, group: str, name: str, linked: Any, working: Any
+) -> None:
     ran: list[int] = []
 
     @tool
@@ -191,7 +175,7 @@ async def test_a_name_that_is_none_claims_nothing(nats_server: NatsServer, group
     assert ran == []
 
 
-async def test_where_nothing_can_be_recorded_nothing_is_done(start_server: Any, group: str) -> None:
+async def test_where_nothing_can_be_recorded_nothing_is_done(start_server: Any, group: str, working: Any) -> None:
     server = start_server()  # without streams
     ran: list[int] = []
 
@@ -210,7 +194,7 @@ async def test_where_nothing_can_be_recorded_nothing_is_done(start_server: Any, 
 
 
 async def test_an_answer_that_was_lost_is_looked_up(
-    nats_server: NatsServer, group: str, monkeypatch: pytest.MonkeyPatch
+    nats_server: NatsServer, group: str, monkeypatch: pytest.MonkeyPatch, working: Any
 ) -> None:
     """The worker noted it before it answered."""
     ran: list[int] = []
@@ -237,7 +221,7 @@ async def test_an_answer_that_was_lost_is_looked_up(
 
 
 async def test_what_became_of_a_call_of_a_worker_that_is_gone_can_be_asked(
-    nats_server: NatsServer, group: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+    nats_server: NatsServer, group: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any, working: Any
 ) -> None:
     started = trio.Event()
 
@@ -293,7 +277,9 @@ async def test_what_became_of_a_call_of_a_worker_that_is_gone_can_be_asked(
     assert "names no call" in err
 
 
-async def test_a_call_that_was_cancelled_is_noted_so(nats_server: NatsServer, group: str) -> None:
+async def test_a_call_that_was_cancelled_is_noted_so(
+    nats_server: NatsServer, group: str, linked: Any, working: Any
+) -> None:
     started = trio.Event()
 
     @tool
@@ -316,7 +302,7 @@ async def test_a_call_that_was_cancelled_is_noted_so(nats_server: NatsServer, gr
                 await trio.sleep(0.01)
 
 
-async def test_without_claims_no_record_is_made(nats_server: NatsServer, group: str) -> None:
+async def test_without_claims_no_record_is_made(nats_server: NatsServer, group: str, linked: Any, working: Any) -> None:
     @tool
     async def note() -> str:
         """Note."""

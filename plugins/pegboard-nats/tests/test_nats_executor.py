@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-import secrets
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,7 +15,6 @@ from pegboard import CallContext, ErrorCode, Host, load_board, open_host, tool
 from pegboard_nats import calls, wire
 from pegboard_nats.client import Servers, open_client
 from pegboard_nats.executor import at_worker_of
-from pegboard_nats.worker import Worker
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -36,19 +35,10 @@ def places(ran: list[tuple[str, Any]], where: str, **limits: Any) -> Tool:
     return send
 
 
-@contextlib.asynccontextmanager
-async def working(server: NatsServer, group: str, *tools: Tool, config: Any = None) -> AsyncIterator[Worker]:
-    async with (
-        open_host(config or {}, [pegboard_nats.plugin]) as host,
-        open_client(Servers(urls=(server.url,))) as client,
-        trio.open_nursery() as nursery,
-    ):
-        host.add(*tools)
-        worker = Worker(host, client, wire.Subjects(group, group), concurrency=7, drain_s=1)
-        with trio.fail_after(30):
-            await nursery.start(worker.run)
-        yield worker
-        nursery.cancel_scope.cancel()
+@pytest.fixture
+def working(working: Any, group: str) -> Any:
+    """Workers of a system of the test's own: its group is the prefix as well."""
+    return partial(working, prefix=group, concurrency=7, drain_s=1, plugins=[pegboard_nats.plugin])
 
 
 def config_of(server: NatsServer, group: str, **more: Any) -> dict[str, Any]:
@@ -63,12 +53,7 @@ async def hosting(server: NatsServer, group: str, one: Tool, **more: Any) -> Asy
         yield host
 
 
-@pytest.fixture
-def group() -> str:
-    return f"g{secrets.token_hex(6)}"
-
-
-async def test_the_call_runs_at_the_worker_and_not_here(nats_server: NatsServer, group: str) -> None:
+async def test_the_call_runs_at_the_worker_and_not_here(nats_server: NatsServer, group: str, working: Any) -> None:
     ran: list[Any] = []
     async with (
         working(nats_server, group, places(ran, "worker")),
@@ -81,7 +66,7 @@ async def test_the_call_runs_at_the_worker_and_not_here(nats_server: NatsServer,
     assert ran == [("worker", "ada")]
 
 
-async def test_arguments_are_validated_here_and_there(nats_server: NatsServer, group: str) -> None:
+async def test_arguments_are_validated_here_and_there(nats_server: NatsServer, group: str, working: Any) -> None:
     ran: list[Any] = []
     async with (
         working(nats_server, group, places(ran, "worker")),
@@ -100,7 +85,7 @@ async def test_arguments_are_validated_here_and_there(nats_server: NatsServer, g
     assert ran == []
 
 
-async def test_guards_and_approvals_are_the_hosts(nats_server: NatsServer, group: str) -> None:
+async def test_guards_and_approvals_are_the_hosts(nats_server: NatsServer, group: str, working: Any) -> None:
     ran: list[Any] = []
     asked: list[str] = []
     limits = {"requires_confirmation": True}
@@ -127,7 +112,7 @@ LIMITS = {"cooldown": {"cooldown_s": 0.3, "rate_limit": "9/1s"}, "concurrency": 
 @pytest.mark.parametrize("store", [None, "nats"])
 @pytest.mark.parametrize("limits", LIMITS.values(), ids=LIMITS)
 async def test_a_limit_that_both_sides_have_is_counted_once(
-    nats_server: NatsServer, group: str, limits: dict[str, Any], store: str | None
+    nats_server: NatsServer, group: str, limits: dict[str, Any], store: str | None, working: Any
 ) -> None:
     """Counted twice in one store, every call would be refused by what it took itself, or wait for its own place."""
     ran: list[Any] = []
@@ -154,7 +139,7 @@ async def test_a_limit_that_both_sides_have_is_counted_once(
 
 
 async def test_who_did_not_count_is_counted_by_the_worker_and_so_is_what_a_call_calls(
-    nats_server: NatsServer, group: str
+    nats_server: NatsServer, group: str, working: Any
 ) -> None:
     ran: list[Any] = []
 
@@ -196,7 +181,7 @@ async def test_where_no_worker_is_it_does_not_run_here(
 
 
 async def test_a_worker_with_another_definition_does_nothing(
-    nats_server: NatsServer, group: str, monkeypatch: pytest.MonkeyPatch
+    nats_server: NatsServer, group: str, monkeypatch: pytest.MonkeyPatch, working: Any
 ) -> None:
     monkeypatch.setattr(calls, "ASK_AGAIN_S", 0.1)
     ran: list[Any] = []
@@ -215,7 +200,7 @@ async def test_a_worker_with_another_definition_does_nothing(
 
 
 async def test_a_worker_runs_its_groups_tools_itself_and_serves_none_of_another_group(
-    nats_server: NatsServer, group: str
+    nats_server: NatsServer, group: str, working: Any
 ) -> None:
     """Hosts and workers may have one file; what would go round in circles is not served."""
     ran: list[Any] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -11,13 +12,15 @@ import trio.testing
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pegboard import ErrorCode, TextContent, ToolError, ToolResult
+from pegboard import ErrorCode, TextContent, ToolError, ToolResult, tool
 from pegboard_nats import calls, wire
 from pegboard_nats.client import Client, Servers
 from pegboard_nats.protocol import Message, TooLargeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+
+    from conftest import NatsServer
 
     Said = tuple[str | None, Mapping[str, str], bytes, str | None]
 
@@ -280,3 +283,84 @@ def test_whatever_a_worker_says_the_call_ends_and_is_not_said_undone_once_it_was
     is_refused = bool(said) and said[0][0] in (wire.BUSY, wire.STALE)
     assert (problem.details.get("executed") is False) == is_refused
     assert all(subject.startswith(("pb.g.", "_INBOX.")) for subject, _ in client.sent)
+
+
+# -- hosts and others
+
+
+@tool(read_only=True)
+async def add(a: float, b: float) -> float:
+    """Add two numbers."""
+    return a + b
+
+
+@pytest.mark.parametrize("subject", ["$SRV.PING.pegboard", "pb.{group}.service.STATS", "pb.{group}.call.add"])
+async def test_a_worker_answers_where_answers_go_and_nowhere_else(
+    nats_server: NatsServer, group: str, subject: str, linked: Any, working: Any
+) -> None:
+    """A watcher may ask who is there, and no more: a worker would publish for it where it may not itself."""
+    heard: list[str] = []
+    async with working(nats_server, group, add), linked(nats_server) as client:
+        for one in ("pb-calls.>", f"pb.{group}.changed", f"_INBOX.{group}"):
+            client.subscribe(one, lambda message: heard.append(message.subject))
+        for reply in (f"pb-calls.{group}", f"pb.{group}.changed", f"_INBOX.{group}"):
+            await client.publish(subject.format(group=group), reply=reply)
+        with trio.fail_after(30):
+            while f"_INBOX.{group}" not in heard:
+                await client.flush()
+    assert set(heard) == {f"_INBOX.{group}"}
+
+
+ODD = {
+    wire.DEADLINE_MS: ["-1", "0", "abc", "1e9", "\u0661", "9" * 30, ""],
+    wire.DEPTH: ["-1", "x", "9" * 30],
+    wire.USER: ["%", "%FF%00", "%0D%0A", "a" * 4000],
+    wire.CALL_ID: ["%", "%00", "a" * 4000],
+    wire.CAN_ASK: ["", "0"],
+    wire.COUNTED: ["x"],
+    wire.CLAIM: ["", "*", "a.b", "a" * 65],
+    "traceparent": ["", "00", "x" * 4000],
+}
+
+
+async def test_odd_headers_of_a_host_end_in_an_answer_and_the_next_call_is_done(
+    nats_server: NatsServer, group: str, linked: Any, working: Any
+) -> None:
+    plain = {wire.FINGERPRINT: add.fingerprint}
+    rounds = [(plain | {name: value}, b'{"a":1,"b":2}') for name, values in ODD.items() for value in values]
+    rounds += [(plain, body) for body in (b"", b"[", b"7", b"[" * 50_000, b'{"a":' + b"9" * 5000 + b"}", b"\xff")]
+    rounds += [({wire.FINGERPRINT: one}, b"{}") for one in ("", "sha256:0")] + [({}, b"{}")]
+    async with working(nats_server, group, add), linked(nats_server) as client:
+        where = wire.Subjects("pb", group).call("add")
+        for headers, body in [*rounds, (plain, b'{"a":1,"b":2}')]:
+            with client.replies() as mailbox, trio.fail_after(30):
+                await client.ask(mailbox, where, body, headers=headers)
+                kind = None
+                while kind not in (wire.RESULT, wire.STALE):
+                    kind = (message := await mailbox.get()).headers[wire.KIND]
+            assert (kind == wire.STALE) == (headers.get(wire.FINGERPRINT) != add.fingerprint)
+    assert ToolResult.from_json(json.loads(message.payload)).data == {"result": 3.0}
+
+
+async def test_a_call_that_runs_is_not_begun_again_by_whoever_sends_it_again(
+    nats_server: NatsServer, group: str, linked: Any, working: Any
+) -> None:
+    begun, go = [], trio.Event()
+
+    @tool
+    async def act() -> str:
+        """Act."""
+        begun.append(1)
+        await go.wait()
+        return "done"
+
+    async with working(nats_server, group, act), linked(nats_server) as client:
+        with client.replies() as mailbox, trio.fail_after(30):
+            for _ in range(3):
+                where = wire.Subjects("pb", group).call("act")
+                await client.ask(mailbox, where, b"{}", headers={wire.FINGERPRINT: act.fingerprint})
+            assert (await mailbox.get()).headers[wire.KIND] == wire.ACCEPTED
+            await client.flush()
+            go.set()
+            assert (await mailbox.get()).headers[wire.KIND] == wire.RESULT
+    assert begun == [1]

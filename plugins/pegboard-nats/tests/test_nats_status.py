@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import secrets
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,20 +14,16 @@ from hypothesis import strategies as st
 import pegboard_nats.plugin
 from pegboard import open_host, tool
 from pegboard.cli._program import Program
-from pegboard_nats import checks, wire
+from pegboard_nats import checks
 from pegboard_nats.client import DeniedError, Servers, UnheardError, open_client
 from pegboard_nats.source import find_workers
 from pegboard_nats.stats import MAX_NAMED, SLOT_S, SLOTS, Stats
 from pegboard_nats.status import groups_of
-from pegboard_nats.worker import Worker
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
     from pathlib import Path
 
     from conftest import NatsServer
-
-    from pegboard import Tool
 
 
 @tool
@@ -43,24 +38,10 @@ async def fail() -> int:
     raise ValueError("a text of the caller")
 
 
-@contextlib.asynccontextmanager
-async def working(server: NatsServer, group: str, *tools: Tool, prefix: str = "pb") -> AsyncIterator[Worker]:
-    async with (
-        open_host({}, []) as host,
-        open_client(Servers(urls=(server.url,))) as client,
-        trio.open_nursery() as nursery,
-    ):
-        host.add(*tools)
-        worker = Worker(host, client, wire.Subjects(prefix, group), concurrency=7, drain_s=1)
-        with trio.fail_after(30):
-            await nursery.start(worker.run)
-        yield worker
-        nursery.cancel_scope.cancel()
-
-
 @pytest.fixture
-def group() -> str:
-    return f"g{secrets.token_hex(6)}"
+def working(working: Any) -> Any:
+    """Workers that run seven calls at once."""
+    return partial(working, concurrency=7)
 
 
 @pytest.fixture
@@ -170,7 +151,9 @@ def test_what_hides_in_a_workers_words_is_taken_out() -> None:
 # -- the program
 
 
-async def test_status_shows_workers_their_calls_and_who_differs(nats_server: NatsServer, group: str, run: Any) -> None:
+async def test_status_shows_workers_their_calls_and_who_differs(
+    nats_server: NatsServer, group: str, run: Any, working: Any
+) -> None:
     config = {"plugins": {"nats": {"servers": [nats_server.url], "groups": {group: {}}}}}
     async with (
         working(nats_server, group, double) as usual,
@@ -199,7 +182,7 @@ async def test_status_shows_workers_their_calls_and_who_differs(nats_server: Nat
 
 
 async def test_a_call_that_fails_is_counted_and_its_text_is_not_told(
-    nats_server: NatsServer, group: str, run: Any
+    nats_server: NatsServer, group: str, run: Any, working: Any
 ) -> None:
     config = {"plugins": {"nats": {"servers": [nats_server.url], "groups": {group: {}}}}}
     async with working(nats_server, group, fail), open_host(config, [pegboard_nats.plugin]) as host:
@@ -215,7 +198,7 @@ async def test_a_call_that_fails_is_counted_and_its_text_is_not_told(
 
 
 async def test_a_source_tells_how_its_workers_do_and_asks_only_where_somebody_looks(
-    nats_server: NatsServer, group: str
+    nats_server: NatsServer, group: str, working: Any
 ) -> None:
     config = {"plugins": {"nats": {"servers": [nats_server.url], "groups": {group: {}}}}}
     asked: list[str] = []
@@ -268,7 +251,9 @@ async def test_a_group_that_is_none_is_refused(run: Any, group: str) -> None:
     assert "is no name of a group" in err
 
 
-async def test_workers_of_another_system_are_not_ours(nats_server: NatsServer, group: str, run: Any) -> None:
+async def test_workers_of_another_system_are_not_ours(
+    nats_server: NatsServer, group: str, run: Any, working: Any
+) -> None:
     async with working(nats_server, group, double, prefix="other"), working(nats_server, group, double) as ours:
         _, out, _ = await run(nats_server.url, "--group", group, "--json")
         assert [one["instance"] for one in json.loads(out)["groups"][0]["workers"]] == [ours.instance]
