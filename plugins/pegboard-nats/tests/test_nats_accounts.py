@@ -16,9 +16,10 @@ import pegboard_nats.plugin
 from pegboard import CallContext, PluginError, open_host, tool
 from pegboard_nats import wire
 from pegboard_nats.checks import check_servers, make_checks
-from pegboard_nats.client import DeniedError, open_client
+from pegboard_nats.client import open_client
 from pegboard_nats.commands import _state_asked, _with_link, _workers_asked
 from pegboard_nats.limit_store import NatsStore
+from pegboard_nats.mailbox import DeniedError
 from pegboard_nats.settings import GroupSettings, NatsSettings
 from pegboard_nats.source import find_workers
 from pegboard_nats.worker import Worker

@@ -19,7 +19,8 @@ import pegboard_nats.plugin
 from pegboard import CallContext, ToolError, open_host, tool
 from pegboard_nats import bots, wire
 from pegboard_nats.bots import Bots
-from pegboard_nats.client import Client, DeniedError, NoRespondersError, Servers, open_client
+from pegboard_nats.client import Client, Servers, open_client
+from pegboard_nats.mailbox import DeniedError, NoRespondersError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

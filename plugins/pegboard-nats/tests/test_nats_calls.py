@@ -21,7 +21,7 @@ import pegboard_nats.plugin
 from pegboard import CallContext, ErrorCode, Host, SourceState, TextContent, ToolResult, open_host, tool
 from pegboard import trace as traces
 from pegboard_nats import calls, wire
-from pegboard_nats.client import NoRespondersError
+from pegboard_nats.mailbox import NoRespondersError
 from pegboard_nats.worker import Worker
 
 if TYPE_CHECKING:

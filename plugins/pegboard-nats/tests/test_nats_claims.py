@@ -15,7 +15,8 @@ from pegboard import CallContext, ErrorCode, open_host, tool
 from pegboard.cli._program import Program
 from pegboard_nats import claims, wire
 from pegboard_nats.claims import ClaimedError, Claims, state_of
-from pegboard_nats.client import Client, LinkLostError, Mailbox
+from pegboard_nats.client import Client
+from pegboard_nats.mailbox import LinkLostError, Mailbox
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -20,19 +20,17 @@ import trio.testing
 from pegboard import PluginError
 from pegboard_nats import client as client_module
 from pegboard_nats import jetstream
-from pegboard_nats.client import (
-    Address,
-    Client,
+from pegboard_nats import mailbox as mailbox_module
+from pegboard_nats.client import Address, Client, Servers, open_client
+from pegboard_nats.credentials import KeyPair, read_credentials
+from pegboard_nats.mailbox import (
     DeniedError,
     LinkLostError,
     Mailbox,
     NoRespondersError,
     NotConnectedError,
-    Servers,
     SlowConsumerError,
-    open_client,
 )
-from pegboard_nats.credentials import KeyPair, read_credentials
 from pegboard_nats.protocol import Message, TooLargeError
 
 if TYPE_CHECKING:
@@ -129,7 +127,7 @@ async def test_draining_delivers_what_was_on_its_way_and_nothing_more(nats_serve
 
 
 async def test_answers_that_nobody_reads_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client_module, "MAX_WAITING", 3)
+    monkeypatch.setattr(mailbox_module, "MAX_WAITING", 3)
     mailbox = Mailbox("i.1")
     for number in range(10):
         mailbox.put(Message("i.1", 1, None, {}, b"%d" % number))

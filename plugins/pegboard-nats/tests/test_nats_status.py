@@ -15,7 +15,8 @@ import pegboard_nats.plugin
 from pegboard import open_host, tool
 from pegboard.cli._program import Program
 from pegboard_nats import checks
-from pegboard_nats.client import DeniedError, Servers, UnheardError, open_client
+from pegboard_nats.client import Servers, open_client
+from pegboard_nats.mailbox import DeniedError, UnheardError
 from pegboard_nats.source import find_workers
 from pegboard_nats.stats import MAX_NAMED, SLOT_S, SLOTS, Stats
 from pegboard_nats.status import groups_of

@@ -20,7 +20,7 @@ import trio
 from pegboard import ErrorCode, Fault, PegboardError, PluginError, ToolError, thaw
 from pegboard.schema.jsontext import JsonTextError, loads
 from pegboard_nats import wire
-from pegboard_nats.client import LinkError
+from pegboard_nats.mailbox import LinkError
 from pegboard_nats.protocol import LocalProtocolError, TooLargeError
 from pegboard_nats.settings import BOTS, INBOX, is_inbox
 

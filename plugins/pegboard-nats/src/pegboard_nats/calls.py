@@ -20,7 +20,7 @@ from pegboard import CallContext, ErrorCode, Retry, ToolError, ToolResult
 from pegboard.limits import CALL_LEVELS
 from pegboard.trace import carrier
 from pegboard_nats import wire
-from pegboard_nats.client import (
+from pegboard_nats.mailbox import (
     LinkError,
     LinkLostError,
     NoRespondersError,

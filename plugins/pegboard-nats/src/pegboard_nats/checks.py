@@ -84,7 +84,8 @@ async def _try_one(servers: Servers, subject: str) -> tuple[str | None, bool]:
     """Why there is no link, and whether calls may be published."""
     import trio
 
-    from pegboard_nats.client import DeniedError, LinkError, open_client
+    from pegboard_nats.client import open_client
+    from pegboard_nats.mailbox import DeniedError, LinkError
 
     async with open_client(servers) as client:
         with trio.move_on_after(CONNECT_S):

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from pegboard import ErrorCode, Retry, ToolError, ToolResult
 from pegboard_nats import jetstream, wire
-from pegboard_nats.client import NoRespondersError
+from pegboard_nats.mailbox import NoRespondersError
 from pegboard_nats.protocol import LocalProtocolError
 
 if TYPE_CHECKING:

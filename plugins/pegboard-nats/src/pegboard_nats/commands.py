@@ -268,7 +268,8 @@ async def _with_link(settings: NatsSettings, name: str, role: Role, ask: Callabl
 
     from pegboard import ErrorCode, PluginError, ToolError
     from pegboard_nats.checks import CONNECT_S
-    from pegboard_nats.client import DeniedError, LinkError, UnheardError, open_client
+    from pegboard_nats.client import open_client
+    from pegboard_nats.mailbox import DeniedError, LinkError, UnheardError
 
     problem: Exception
     async with open_client(settings.link(name, role=role)) as client:

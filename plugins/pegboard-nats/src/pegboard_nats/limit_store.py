@@ -179,7 +179,7 @@ class NatsStore:
         import trio
 
         from pegboard_nats import jetstream
-        from pegboard_nats.client import LinkError
+        from pegboard_nats.mailbox import LinkError
 
         subject = f"{self._subjects}.{key}"
         try:
@@ -257,7 +257,7 @@ class NatsStore:
         import trio
 
         from pegboard_nats import jetstream
-        from pegboard_nats.client import LinkError, NoRespondersError
+        from pegboard_nats.mailbox import LinkError, NoRespondersError
 
         version = client.info.version
         numbers = tuple(int(one) for one in re.findall(r"\d+", version)[:2])

@@ -163,7 +163,7 @@ class NatsSource:
                     settle_s = min(SETTLE_S + many * SETTLE_EACH_S, MAX_SETTLE_S)
                     await trio.sleep(settle_s * random.uniform(0.5, 1.0))
         finally:
-            from pegboard_nats.client import LinkError
+            from pegboard_nats.mailbox import LinkError
 
             self._look_for_somebody = None
             try:
@@ -179,7 +179,7 @@ class NatsSource:
         """
         import trio
 
-        from pegboard_nats.client import LinkError
+        from pegboard_nats.mailbox import LinkError
         from pegboard_nats.protocol import LocalProtocolError
 
         if not client.connected:
@@ -215,7 +215,7 @@ class NatsSource:
         """
         import trio
 
-        from pegboard_nats.client import LinkError
+        from pegboard_nats.mailbox import LinkError
 
         known = self._offered
         self._offered = {digest: known[digest] for digest in counts if digest in known}
@@ -323,7 +323,7 @@ async def find_workers(
     """
     import trio
 
-    from pegboard_nats.client import NoRespondersError
+    from pegboard_nats.mailbox import NoRespondersError
 
     where = f"$SRV.{verb}.{wire.SERVICE}" if group is None else wire.Subjects(prefix, group).of("service", verb)
     found: dict[str, dict[str, Any]] = {}

@@ -29,9 +29,9 @@ from pegboard import trace as traces
 from pegboard.schema.jsontext import JsonTextError, loads
 from pegboard.text import clean
 from pegboard_nats import claims, wire
-from pegboard_nats.client import LinkError, NotConnectedError
 from pegboard_nats.executor import GroupExecutor
 from pegboard_nats.jetstream import JetStreamError
+from pegboard_nats.mailbox import LinkError, NotConnectedError
 from pegboard_nats.protocol import LocalProtocolError, TooLargeError
 from pegboard_nats.settings import is_inbox
 from pegboard_nats.stats import Stats
