@@ -22,6 +22,7 @@ pytest.importorskip("pegboard_mcp", reason="pegboard-mcp is not installed")
 import pegboard_mcp.plugin as mcp
 from pegboard_inspect import messages, plugin
 from pegboard_inspect.one_server import NAME, board_of_server
+from pegboard_mcp.probe import looking
 from pegboard_mcp.server.http import serve_http
 from pegboard_mcp.settings import McpSettings
 
@@ -310,3 +311,51 @@ async def test_a_server_is_inspected_over_every_transport_in_both_eras(
             assert history is not None
             assert [row["method"] for row in history.after(0)].count("tools/call") == 2
         nursery.cancel_scope.cancel()
+
+
+async def test_a_server_is_probed_in_a_child_of_its_own_and_the_report_is_the_programs(
+    alone: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked: list[tuple[str, Any]] = []
+    wait, waits = trio.Event(), trio.Event()
+
+    async def look(definition: Any, others: Any, servers: Any, *, wait_s: float) -> Any:
+        asked.append((definition.name, definition.confine))
+        waits.set()
+        await wait.wait()
+        return await real(definition, others, servers, wait_s=wait_s)
+
+    real = looking.probe
+    monkeypatch.setattr(looking, "probe", look)
+    async with alone(command(tmp_path, "judged")) as page:
+        assert (await page.act("source", NAME))["can_be_probed"]
+        starts = page.host.board.sources[0][1].describe().starts
+        found: list[Any] = []
+
+        async def probe() -> None:
+            found.extend(await page.hear("probe", source=NAME, wait_s=0, is_confined=False))
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(probe)
+            await waits.wait()
+            assert await page.hear("probe", source=NAME, wait_s=0) == ["it is being looked at already"]
+            wait.set()
+        (report,) = found
+        assert asked == [(NAME, False)]
+        assert (report["verdict"], report["confined"]) == ("danger", False)
+        assert report["words"].startswith("do not use it")
+        assert "without a sandbox" in report["unseen"]
+        assert {"order-first", "order-secrecy"} <= {one["check"] for one in report["findings"]}
+        assert page.host.board.sources[0][1].describe().starts == starts  # the one that runs goes on
+        for wrong in (-1, True, "1", 1e9, None):
+            (why,) = await page.hear("probe", source=NAME, wait_s=wrong)
+            assert "wait_s: expected seconds" in why
+
+
+async def test_a_system_that_confines_nobody_is_told_of(
+    alone: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("pegboard_confine.sandbox.why_not", lambda: "it is not installed")
+    async with alone(command(tmp_path)) as page:
+        (why,) = await page.hear("probe", source=NAME, wait_s=0)
+        assert why == "this system cannot confine a server: it is not installed"

@@ -32,6 +32,7 @@ MAX_CHANGES = 1_000
 BATCH_S = 0.1
 """How often the page is told of messages at most."""
 ERAS = ("auto", "modern", "legacy")
+MAX_PROBE_S = 600
 ALIVE_S = 15.0
 """How often it is told how many there are, where none came."""
 
@@ -58,6 +59,7 @@ def sources() -> Page:
         streams={
             "open": shown.open,
             "complete": shown.complete,
+            "probe": shown.probe,
             "messages": shown.messages,
             "send": shown.send,
         },
@@ -69,6 +71,7 @@ class SourcesPage:
 
     def __init__(self) -> None:
         self._review: LockReview | None = None
+        self._probed: set[str] = set()
 
     # -- what there is
 
@@ -112,6 +115,7 @@ class SourcesPage:
             ],
             "findings": findings,
             "listens": hasattr(source, "listen"),
+            "can_be_probed": hasattr(source, "probe"),
             "recording": messages.history_of(source) is not None,
             "era": getattr(source, "era", None) if messages.is_by_hand(source) else None,
             "takes_messages": messages.is_by_hand(source) and hasattr(source, "send_written"),
@@ -154,6 +158,25 @@ class SourcesPage:
         filled = {str(name): one for name, one in others.items() if isinstance(one, str)}
         proposed = () if offer.complete is None else await offer.complete(stream.session, argument, begins, filled)
         await stream.send(list(proposed))
+
+    async def probe(self, stream: PageStream, value: Any) -> None:
+        """Look at a source as `pegboard probe` does; the page is sent the report."""
+        board, source = stream.host.board, _find(stream.host, value.get("source"))
+        wait_s, probe = value.get("wait_s"), getattr(source, "probe", None)
+        if probe is None:
+            raise ToolError(ErrorCode.INVALID_INPUT, "an MCP server is looked at in this way, and this is none")
+        if not isinstance(wait_s, (int, float)) or isinstance(wait_s, bool) or not 0 <= wait_s <= MAX_PROBE_S:
+            raise ToolError(ErrorCode.INVALID_INPUT, f"wait_s: expected seconds, from 0 to {MAX_PROBE_S}")
+        if source.name in self._probed:
+            raise ToolError(ErrorCode.CONFLICT, "it is being looked at already")
+        others = [tool for tool in board.tools.values() if tool.origin.source != source.name]
+        names = [one.name for _, one in board.sources if one.name != source.name]
+        self._probed.add(source.name)
+        try:
+            confined = value.get("is_confined") is not False
+            await stream.send(await probe(others, names, wait_s=wait_s, is_confined=confined))
+        finally:
+            self._probed.discard(source.name)
 
     # -- messages
 

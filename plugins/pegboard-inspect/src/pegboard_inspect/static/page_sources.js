@@ -150,6 +150,8 @@ async function one(root, board, name) {
   const { h, text, fill, tree, tabs, say } = board;
   const head = h("div");
   const said = h("p", { class: "problem", role: "alert", hidden: true });
+  const report = h("div"); // of a probe: it stays while all around is drawn again
+  const leaving = new AbortController();
   const body = h("div");
   let recorded = null; // what shows the messages: it stays what it is while all around is drawn again
   let shown = null;
@@ -167,6 +169,21 @@ async function one(root, board, name) {
       said.textContent = problem.message;
     }
     await draw(true);
+  }
+
+  /** Look at the server as `pegboard probe` does, once the person has said how. */
+  async function probe(runsHere) {
+    const wait = h("select", { "aria-label": "Watched for" }, [[0, "not watched"], [10, "watched for 10 s"], [60, "watched for a minute"]].map(([seconds, words]) => h("option", { value: seconds, selected: seconds === 10 }, words)));
+    const confined = h("input", { type: "checkbox", checked: true });
+    const words = h("div", {}, h("p", {}, runsHere ? "It is started anew, three times and beside the one that runs" : "It is connected to anew, three times", ", and asked what it offers, under two names. Nothing of it is called, and nothing that it asks for is given."),
+      runsHere && h("p", {}, h("label", { class: "inline" }, confined, " in a sandbox: without your files, your variables, and the network")), h("p", {}, h("label", { class: "inline" }, "Between its first lists and the next ", wait)));
+    if (!(await sure(board, `Probe ${name}?`, words, "Probe"))) return;
+    fill(report, h("p", { role: "status" }, h("progress", { "aria-label": "Looking at it" }), " Looking at it…"));
+    try {
+      await board.stream("probe", { source: name, wait_s: Number(wait.value), is_confined: confined.checked }, (found) => fill(report, probed(board, found)), { signal: leaving.signal });
+    } catch (problem) {
+      if (problem.name !== "AbortError") fill(report, h("div", { class: "problem", role: "alert" }, text(problem.message, "p"), problem.hint && text(problem.hint, "p", { class: "quiet" })));
+    }
   }
 
   const facts = (source) => {
@@ -270,7 +287,7 @@ async function one(root, board, name) {
     const button = h("button", { type: "button", onclick: () => restart(button) }, "Restart");
     const list = [["About", () => facts(source)], [`Tools (${source.names.length})`, () => toolList(source)], [`Prompts and resources (${source.details.offers.length})`, () => offers(source)], ["Messages", () => messages(source)], ["Log", () => logLines(source)]];
     const box = tabs("About the source", list);
-    fill(body, h("div", { class: "actions" }, button, source.era && eraChoice(source)), findings(source), box);
+    fill(body, h("div", { class: "actions" }, button, source.can_be_probed && h("button", { type: "button", onclick: () => probe(source.details.transport === "stdio") }, "Probe…"), source.era && eraChoice(source)), report, findings(source), box);
     box.show(panel);
     box.addEventListener("click", () => { panel = [...box.querySelectorAll("[role=tab]")].findIndex((tab) => tab.getAttribute("aria-selected") === "true"); });
   }
@@ -285,8 +302,23 @@ async function one(root, board, name) {
   const stop = following(draw);
   return () => {
     stop();
+    leaving.abort();
     recorded?.leave();
   };
+}
+
+/** What came of a probe: the verdict, what was found, the worst first, and what the server is known by. */
+function probed({ h, text }, found) {
+  const isBad = ["danger", "warning", "unreachable"].includes(found.verdict);
+  const words = found.problem ? `it could not be looked at: ${found.problem.why}` : found.words;
+  return h("section", { class: "card", "aria-label": "What the probe found" }, h("h2", {}, "Probed"),
+    h("p", { class: `status ${isBad ? "bad" : "good"}`, role: "status" }, text(words, "b")),
+    found.problem && text(found.problem.fix, "p", { class: "quiet" }),
+    found.unseen && text(found.unseen, "p", { class: "why" }),
+    found.findings.length ? h("ul", { class: "marks" }, found.findings.slice(0, 200).map((one) => h("li", {}, h("b", {}, one.level), ": ", text(one.where), ": ", text(one.what), one.why && [": ", text(one.why)]))) : null,
+    found.findings.length > 200 && h("p", {}, `and ${found.findings.length - 200} more: pegboard probe --json has all of them`),
+    found.wanted_to_reach.length ? h("p", {}, "It wanted to reach ", text(found.wanted_to_reach.slice(0, 50).join(", "))) : null,
+    found.pin && h("p", { class: "quiet" }, "Pin: ", text(found.pin, "code")));
 }
 
 /** A message that is written by hand, to one server that is inspected alone, and its answer. */

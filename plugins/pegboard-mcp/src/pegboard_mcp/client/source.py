@@ -21,7 +21,7 @@ from pegboard_mcp.client.lifecycle import Lifecycle, wrong_sdk
 from pegboard_mcp.client.lists import Lists
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from pegboard import HeldBackError, Host, Session, SourceSlot, SourceStatus, Tool
     from pegboard.absence import HeldQuestion
@@ -213,6 +213,36 @@ class McpSource:
             ToolError: it is no message, the server cannot be started, was lost, or did not answer in time.
         """
         return await self._calls.send_written(session, message, completes=completes)
+
+    async def probe(
+        self, others: Iterable[Tool], servers: Collection[str], *, wait_s: float = 60.0, is_confined: bool = True
+    ) -> dict[str, Any]:
+        """Start the server once more, in a sandbox of its own, and look at it as `pegboard probe` does; the one that
+        runs goes on.
+
+        Args:
+            others: the tools of the board that are not its own.
+            servers: the names of the other servers.
+            wait_s: how long it is watched before it is asked again.
+            is_confined: whether it gets a sandbox, where it runs here.
+
+        Returns:
+            What `pegboard probe --json` prints, and the verdict in `words`.
+
+        Raises:
+            ConfigError: this system cannot confine it.
+
+        .. versionadded:: 0.1
+        """
+        from pegboard_mcp.probe import looking, reporting
+
+        definition = looking.confined(self.definition, is_confined=is_confined)
+        report = await looking.probe(definition, others, servers, wait_s=wait_s)
+        return {
+            **reporting.to_json(definition, report),
+            "words": None if report.offered is None else reporting.words_of(report),
+            "unseen": reporting.UNSEEN if definition.transport == "stdio" and not report.is_confined else None,
+        }
 
     async def wake(self) -> None:
         """Start the server where it does not run, and wait until it offers its tools.

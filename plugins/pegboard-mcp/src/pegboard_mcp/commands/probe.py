@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -10,7 +9,6 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import click
 
 from pegboard import ConfigError
@@ -72,6 +70,7 @@ def probe(
     import trio
 
     from pegboard_mcp.probe.looking import probe as look
+    from pegboard_mcp.probe.reporting import to_json
 
     board = run.load_board(lenient=True)
     table = _table(server, read, write, network, env)
@@ -84,7 +83,7 @@ def probe(
         )
     )  # fmt: skip
     if as_json:
-        click.echo(json.dumps(_as_json(definition, report), indent=2, ensure_ascii=False))
+        click.echo(json.dumps(to_json(definition, report), indent=2, ensure_ascii=False))
     else:
         _show(definition, report, table if definition.name == NAME else None)
     if report.offered is None:
@@ -129,6 +128,8 @@ def _definition(board: Board, server: tuple[str, ...], table: dict[str, Any], *,
     Raises:
         ConfigError: there is no such server, its table is wrong, or this system cannot confine it.
     """
+    from pegboard_mcp.probe.looking import confined
+
     known = _known(board)
     if len(server) == 1 and server[0] in known:
         definition = known[server[0]]
@@ -139,16 +140,7 @@ def _definition(board: Board, server: tuple[str, ...], table: dict[str, Any], *,
         )
     else:
         definition = _defined({**table, "confine": not unconfined} if "command" in table else table)
-    if definition.transport != "stdio" or unconfined:
-        return attrs.evolve(definition, confine=False) if definition.confine else definition
-    from pegboard_confine.sandbox import why_not
-
-    if problem := why_not():
-        raise ConfigError(
-            f"this system cannot confine a server: {problem}",
-            hint="--unconfined starts it with all of your rights; so does configuring it",
-        )
-    return attrs.evolve(definition, confine=True)
+    return confined(definition, is_confined=not unconfined)
 
 
 def _defined(table: Mapping[str, Any]) -> ServerDefinition:
@@ -171,44 +163,9 @@ def _is_program(word: str) -> bool:
 # -- what is told
 
 
-def pin_of(report: Report) -> str:
-    """What the definitions of a server come to, as one text: another pin is another server."""
-    offered = report.offered
-    text = "" if offered is None else json.dumps(attrs.asdict(offered), sort_keys=True, default=str)
-    return "sha256:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-VERDICTS = {
-    "danger": "do not use it: {count} found that no honest server needs",
-    "warning": "look first: {count} to look at",
-    "note": "nothing bad was found",
-    None: "nothing was found",
-}
-
-
-def _as_json(definition: ServerDefinition, report: Report) -> dict[str, Any]:
-    from pegboard_mcp.probe.checks import CHECKS, verdict_of
-
-    verdict = None if report.offered is None else verdict_of(report.findings)
-    return {
-        "server": definition.shown,
-        "verdict": "unreachable" if report.offered is None else verdict or "clear",
-        "confined": report.is_confined,
-        "problem": None if report.problem is None else {"why": report.problem[0], "fix": report.problem[1]},
-        "findings": [
-            {"check": one.check, "level": one.level, "where": one.where, "what": CHECKS[one.check].what, "why": one.why}
-            for one in report.findings
-        ],
-        "wanted_to_reach": report.reached,
-        "offers": {} if report.offered is None else {
-            key: len(getattr(report.offered, key)) for key in ("tools", "prompts", "resources", "templates")
-        },
-        "pin": None if report.offered is None else pin_of(report),
-    }  # fmt: skip
-
-
 def _show(definition: ServerDefinition, report: Report, table: dict[str, Any] | None) -> None:
     from pegboard_mcp.probe.checks import CHECKS, verdict_of
+    from pegboard_mcp.probe.reporting import UNSEEN, pin_of, words_of
 
     offered = report.offered
     if offered is None:
@@ -226,10 +183,9 @@ def _show(definition: ServerDefinition, report: Report, table: dict[str, Any] | 
     if len(report.findings) > MAX_SHOWN:
         click.echo(f"and {len(report.findings) - MAX_SHOWN} more: --json has all of them")
     verdict = verdict_of(report.findings)
-    count = sum(one.level == verdict for one in report.findings)
-    click.echo(f"{len(CHECKS)} checks: {VERDICTS[verdict].format(count=count)}")
+    click.echo(f"{len(CHECKS)} checks: {words_of(report)}")
     if not report.is_confined and definition.transport == "stdio":
-        click.echo("it ran without a sandbox: what it opened and whom it reached was not seen")
+        click.echo(UNSEEN)
     click.echo(f"pin: {pin_of(report)}")
     if table is not None and verdict != "danger":
         click.echo("to use it, add this to the configuration; its first definitions are then remembered:\n")

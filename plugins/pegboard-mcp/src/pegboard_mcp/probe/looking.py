@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from pegboard import ConfigError
 from pegboard_mcp.probe.checks import LEVELS, Finding
 from pegboard_mcp.probe.definitions import (
     MAX_FINDINGS,
@@ -98,6 +99,24 @@ async def probe(
     report.findings = sorted(seen.values(), key=lambda one: LEVELS.index(one.level))
     report.reached = sorted(looking.wanted_hosts)
     return report
+
+
+def confined(definition: ServerDefinition, *, is_confined: bool = True) -> ServerDefinition:
+    """The server as it is looked at: in a sandbox, where it runs here.
+
+    Raises:
+        ConfigError: this system cannot confine it.
+    """
+    if definition.transport != "stdio" or not is_confined:
+        return attrs.evolve(definition, confine=False) if definition.confine else definition
+    from pegboard_confine.sandbox import why_not
+
+    if problem := why_not():
+        raise ConfigError(
+            f"this system cannot confine a server: {problem}",
+            hint="without a sandbox (--unconfined) it has all of your rights; so it has once it is configured",
+        )
+    return attrs.evolve(definition, confine=True)
 
 
 class _Looking:
