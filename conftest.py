@@ -290,6 +290,16 @@ class PeerPrograms:
                 return port
 
     @staticmethod
+    @contextlib.contextmanager
+    def waiting_for_others(file: Path) -> Iterator[None]:
+        """One worker or run at a time."""
+        import fcntl
+
+        with file.open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+    @staticmethod
     def listens(port: int) -> bool:
         """Whether somebody takes connections there."""
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=2):
@@ -301,6 +311,28 @@ class PeerPrograms:
 def peer_programs() -> type[PeerPrograms]:
     """How programs that nobody here wrote are run, and what becomes of a test where they cannot be."""
     return PeerPrograms
+
+
+@pytest.fixture(scope="session")
+def once_a_run(
+    peer_programs: type[PeerPrograms], tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config
+) -> Callable[..., Path]:
+    """`once_a_run(name, make)`: a folder that `make(folder)` fills once, for all workers of a run. Whoever would change
+    it copies it."""
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if hasattr(pytestconfig, "workerinput") else base  # pytest-xdist: one below for each worker
+
+    def made(name: str, make: Callable[[Path], None]) -> Path:
+        place = shared / f"once-{name}"
+        with peer_programs.waiting_for_others(place.with_suffix(".lock")):
+            if not (place / "is-made").is_file():
+                shutil.rmtree(place, ignore_errors=True)  # of a worker that failed
+                (place / "it").mkdir(parents=True)
+                make(place / "it")
+                (place / "is-made").touch()
+        return place / "it"
+
+    return made
 
 
 def _run_program(

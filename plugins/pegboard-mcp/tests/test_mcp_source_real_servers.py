@@ -34,25 +34,29 @@ PYPI = ["mcp-server-time", "mcp-server-git"]
 
 
 @pytest.fixture(scope="session")
-def npm_servers(peer_programs: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def npm_servers(peer_programs: Any, once_a_run: Callable[..., Path]) -> Path:
     """Where the programs of the npm servers lie; each of them has started once."""
-    folder = tmp_path_factory.mktemp("npm")
-    peer_programs.run(["npm", "install", "--no-audit", "--no-fund", "--prefix", str(folder), *NPM])
-    programs = folder / "node_modules" / ".bin"
-    for server in (("everything", "stdio"), ("filesystem", str(folder)), ("memory",)):
-        peer_programs.run([str(programs / f"mcp-server-{server[0]}"), *server[1:]], timeout_s=60)
-    return programs
+
+    def install(folder: Path) -> None:
+        peer_programs.run(["npm", "install", "--no-audit", "--no-fund", "--prefix", str(folder), *NPM])
+        for server in (("everything", "stdio"), ("filesystem", str(folder)), ("memory",)):
+            program = folder / "node_modules" / ".bin" / f"mcp-server-{server[0]}"
+            peer_programs.run([str(program), *server[1:]], timeout_s=60)
+
+    return once_a_run("npm-servers", install) / "node_modules" / ".bin"
 
 
 @pytest.fixture(scope="session")
-def pypi_servers(peer_programs: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def pypi_servers(peer_programs: Any, once_a_run: Callable[..., Path]) -> Path:
     """Where the programs of the PyPI servers lie; each of them has started once."""
-    folder = tmp_path_factory.mktemp("pypi")
-    peer_programs.run(["uv", "venv", "-q", str(folder)])
-    peer_programs.run(["uv", "pip", "install", "-q", "--python", str(folder / "bin" / "python"), *PYPI])
-    for server in PYPI:
-        peer_programs.run([str(folder / "bin" / server), "--help"], timeout_s=60)
-    return folder / "bin"
+
+    def install(folder: Path) -> None:
+        peer_programs.run(["uv", "venv", "-q", str(folder)])
+        peer_programs.run(["uv", "pip", "install", "-q", "--python", str(folder / "bin" / "python"), *PYPI])
+        for server in PYPI:
+            peer_programs.run([str(folder / "bin" / server), "--help"], timeout_s=60)
+
+    return once_a_run("pypi-servers", install) / "bin"
 
 
 @pytest.fixture
