@@ -585,7 +585,8 @@ class Measured:
 
     The tests of the whole system wait, for servers and installations, some for minutes. Each worker of
     `--dist worksteal` begins with a share of its own, and with these tests begins the share of the last one: it waits
-    while the others compute.
+    while the others compute. Those of models come last, since they are many and short: whoever ends first takes the
+    rest of another's share, and long ones would have no others beside them.
     """
 
     def __init__(self, coverage: Any) -> None:
@@ -595,6 +596,7 @@ class Measured:
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         of_all = [item for item in items if self._is_of_all(item)]
+        of_all.sort(key=lambda item: "models" in item.path.parts)
         others = [item for item in items if not self._is_of_all(item)]
         others.sort(key=lambda item: not self._wants(item))
         workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
