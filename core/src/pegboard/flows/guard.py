@@ -65,7 +65,8 @@ class Flows:
             guards.append(self._make_note(label))
         said = self._settings.said_to(tool)
         if said != "allow" and (said is not None or could_harm(tool)):
-            guards.append(self._make_ask(tool, said))
+            ask = _Ask(tool, said, self._settings, self._read)
+            guards.append(Guard(name="flows", stage=Stage.APPROVE, check=ask.check, peek=ask.peek))
         return guards
 
     def _label_of(self, one: Tool | str) -> Label | None:
@@ -114,60 +115,75 @@ class Flows:
 
         return _noting(note)
 
-    def _make_ask(self, tool: Tool, said: str | None) -> Guard:
-        skip = None if said is not None else key_of(tool.origin)
-        own_words = own_words_of(tool)
-        sanitises = tool.sanitises
+
+class _Ask:
+    """Asks before the calls of one tool that words of untrusted sources would go into.
+
+    An object, since every tool of a large board has one: the same as closures takes 2 KB of memory.
+    """
+
+    __slots__ = ("_own_words", "_read", "_said", "_settings", "_tool")
+
+    def __init__(self, tool: Tool, said: str | None, settings: PolicyTable, read: Mapping[Session, WordsRead]) -> None:
+        self._tool = tool
+        self._said = said
+        self._settings = settings
+        self._read = read
+        self._own_words: frozenset[str] | None = None  # looked for when something was read: most tools are not called
+
+    def check(
+        self, context: CallContext, arguments: Mapping[str, Any]
+    ) -> Awaitable[ToolError | None] | ToolError | None:
+        asked = self._refusal_or_question(context.session, arguments)
+        return self._ask(context, arguments, asked) if isinstance(asked, str) else asked  # most calls wait for nobody
+
+    def peek(self, session: Session, arguments: Mapping[str, Any]) -> ToolError | str | None:
+        asked = self._refusal_or_question(session, arguments)
+        return f"asks: {asked}" if isinstance(asked, str) else asked
+
+    async def _ask(self, context: CallContext, arguments: Mapping[str, Any], asked: str) -> ToolError | None:
+        tool, first = self._tool, asked.partition("\n")[0]
+        try:
+            # As of a running tool: a yes is for these words, and never for the session.
+            if await context.session.ask(tool, arguments, asked, is_running=True):
+                return None
+            why = f"{first}, and the person who was asked refused"
+        except ToolError as problem:
+            why = f"{first}, and nobody could be asked: {problem.message}; {_how(tool)}"
+        return _refusal(tool, *self._find(context.session, arguments), why)
+
+    def _refusal_or_question(self, session: Session, arguments: Mapping[str, Any]) -> ToolError | str | None:
+        tool, (found, dropped) = self._tool, self._find(session, arguments)
+        if not (found or dropped):
+            return None
+        what = _said(tool, found, dropped)
+        policies = [self._settings.judge(one.policy, self._said) for one in ([one.label for one in found] or dropped)]
+        if "refuse" in policies:
+            return _refusal(tool, found, dropped, f"{what}; the configuration refuses that")
+        if not found and not session.can_ask:
+            return None  # a source that says much must not end all other work where nobody can answer
+        if not session.can_ask:
+            return _refusal(tool, found, dropped, f"{what}, and there is nobody to ask here; {_how(tool)}")
+        return "\n".join([what, *_marked(found)])
+
+    def _find(self, session: Session, arguments: Mapping[str, Any]) -> tuple[list[Match], list[Label]]:
+        tool, read = self._tool, self._read.get(session)
+        if read is None:
+            return [], []
+        if tool.sanitises:
+            arguments = {key: value for key, value in arguments.items() if key not in tool.sanitises}
+            if not arguments or "*" in tool.sanitises:
+                return [], []
+        if self._own_words is None:
+            self._own_words = own_words_of(tool)
+        own = None if self._said is not None else key_of(tool.origin)
         judge, words = self._settings.judge, self._settings.words
 
         def strictness(label: Label) -> int:
-            return 0 if skip in (label.key, label.plugin) else words.index(judge(label.policy, said))
+            return 0 if own in (label.key, label.plugin) else words.index(judge(label.policy, self._said))
 
-        def find(session: Session, arguments: Mapping[str, Any]) -> tuple[list[Match], list[Label]]:
-            read = self._read.get(session)
-            if read is None:
-                return [], []
-            if sanitises:
-                arguments = {key: value for key, value in arguments.items() if key not in sanitises}
-                if not arguments or "*" in sanitises:
-                    return [], []
-            found = read.find(arguments, name=tool.name, own_words=own_words, strictness=strictness)
-            return found, [one for one in read.dropped.values() if strictness(one)]
-
-        def refusal_or_question(session: Session, arguments: Mapping[str, Any]) -> ToolError | str | None:
-            found, dropped = find(session, arguments)
-            if not (found or dropped):
-                return None
-            what = _said(tool, found, dropped)
-            policies = [judge(one.policy, said) for one in ([one.label for one in found] or dropped)]
-            if "refuse" in policies:
-                return _refusal(tool, found, dropped, f"{what}; the configuration refuses that")
-            if not found and not session.can_ask:
-                return None  # a source that says much must not end all other work where nobody can answer
-            if not session.can_ask:
-                return _refusal(tool, found, dropped, f"{what}, and there is nobody to ask here; {_how(tool)}")
-            return "\n".join([what, *_marked(found)])
-
-        def check(context: CallContext, arguments: Mapping[str, Any]) -> Awaitable[ToolError | None] | ToolError | None:
-            asked = refusal_or_question(context.session, arguments)
-            return ask(context, arguments, asked) if isinstance(asked, str) else asked  # most calls wait for nobody
-
-        async def ask(context: CallContext, arguments: Mapping[str, Any], asked: str) -> ToolError | None:
-            first = asked.partition("\n")[0]
-            try:
-                # As of a running tool: a yes is for these words, and never for the session.
-                if await context.session.ask(tool, arguments, asked, is_running=True):
-                    return None
-                why = f"{first}, and the person who was asked refused"
-            except ToolError as problem:
-                why = f"{first}, and nobody could be asked: {problem.message}; {_how(tool)}"
-            return _refusal(tool, *find(context.session, arguments), why)
-
-        def peek(session: Session, arguments: Mapping[str, Any]) -> ToolError | str | None:
-            asked = refusal_or_question(session, arguments)
-            return f"asks: {asked}" if isinstance(asked, str) else asked
-
-        return Guard(name="flows", stage=Stage.APPROVE, check=check, peek=peek)
+        found = read.find(arguments, name=tool.name, own_words=self._own_words, strictness=strictness)
+        return found, [one for one in read.dropped.values() if strictness(one)]
 
 
 def could_harm(tool: Tool) -> bool:

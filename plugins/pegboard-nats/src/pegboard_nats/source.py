@@ -99,7 +99,8 @@ class NatsSource:
         definitions = known.read(known.path_of(self._subjects.group, self._settings))
         if definitions is None:
             return None
-        return [made for text in _by_name(definitions).values() if (made := self._make(text)) is not None]
+        alike: dict[Any, Any] = {}
+        return [made for text in _by_name(definitions).values() if (made := self._make(text, alike)) is not None]
 
     def describe(self) -> SourceDetails:
         """The group as it was last looked at, and have it looked at: whoever shows it asks again."""
@@ -264,10 +265,11 @@ class NatsSource:
         if chosen == self._shown:
             return
         before, self._made = self._made, {}
+        alike: dict[Any, Any] = {}
         for number, text in enumerate(chosen.values()):
             if number % MADE_AT_ONCE == 0:
                 await trio.lowlevel.checkpoint()
-            made = before.get(text) or self._make(text)
+            made = before.get(text) or self._make(text, alike)
             if made is not None:
                 self._made[text] = made
         slot.replace(list(self._made.values()))
@@ -275,15 +277,15 @@ class NatsSource:
         path = known.path_of(self._subjects.group, self._settings)
         await trio.to_thread.run_sync(lambda: known.write(path, [json.loads(text) for text in chosen.values()]))
 
-    def _make(self, text: str) -> Tool | None:
-        """The tool of a definition; None: it is none."""
+    def _make(self, text: str, alike: dict[Any, Any]) -> Tool | None:
+        """The tool of a definition, of parts that are alike in those made with it; None: it is none."""
         given = json.loads(text)
         name = str(given["definition"]["name"])
         try:
             marks = given["definition"]["annotations"]
             repeatable = marks.get("read_only") is True or marks.get("idempotent") is True
             handler = self._handler(name, wire.fingerprint_of(given["definition"]), repeatable=repeatable)
-            return wire.tool_of(given, handler, self._subjects.group)
+            return wire.tool_of(given, handler, self._subjects.group, alike)
         except (PegboardError, KeyError, ValueError, TypeError, AttributeError, RecursionError) as problem:
             log.warning("%r of %s cannot be offered: %s", name[:80], self.name, reason_of(problem))
             return None

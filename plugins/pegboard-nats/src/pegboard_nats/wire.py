@@ -151,34 +151,47 @@ def fingerprint_of(definition: Mapping[str, Any]) -> str:
     return "sha256:" + hashlib.sha256(canonical(definition).encode("ascii")).hexdigest()
 
 
-def tool_of(given: Mapping[str, Any], handler: Callable[..., Any], group: str) -> Tool:
+def tool_of(
+    given: Mapping[str, Any], handler: Callable[..., Any], group: str, alike: dict[Any, Any] | None = None
+) -> Tool:
     """The tool of a definition that a worker sent. What hides in its texts is taken out.
+
+    Args:
+        alike: parts that tools have in common, and then share: thousands have the same few schemas, limits and tags.
 
     Raises:
         PegboardError, ValueError, TypeError, KeyError, RecursionError: it is none.
     """
     given, _ = clean_value(given)
     public = given["definition"]
+    alike = {} if alike is None else alike
+    schemas = [public["input_schema"], public.get("output_schema")]
+    texts = [canonical(one) for one in schemas]
     limits = Limits(
         timeout_s=given.get("timeout_s"),
         requires_confirmation=given.get("requires_confirmation", False),
         requires_user=given.get("requires_user", False),
     )
-    return Tool(
+    marks = Annotations(**{name: mark for name, mark in public["annotations"].items() if name in _MARKS})
+    tags = frozenset({*given.get("tags", ()), "nats", group})
+    tool = Tool(
         name=public["name"],
         handler=handler,
         description=public["description"],
         title=public.get("title"),
-        input_schema=public["input_schema"],
-        output_schema=public.get("output_schema"),
-        annotations=Annotations(**{name: mark for name, mark in public["annotations"].items() if name in _MARKS}),
-        limits=limits,
+        input_schema=alike.get(texts[0], schemas[0]),
+        output_schema=alike.get(texts[1], schemas[1]),
+        annotations=alike.setdefault(marks, marks),
+        limits=alike.setdefault(limits, limits),
         version=public.get("version"),
         category=given.get("category", "general"),
-        tags=frozenset({*given.get("tags", ()), "nats", group}),
+        tags=alike.setdefault(tags, tags),
         results=given.get("results", "clean"),
         run="async",
     )
+    for text, schema in zip(texts, (tool.input_schema, tool.output_schema), strict=True):
+        alike.setdefault(text, schema)  # frozen by the tool, so the next one takes it as it is
+    return tool
 
 
 def page_of(definitions: Sequence[Mapping[str, Any]], start: int, max_bytes: int) -> dict[str, Any]:
