@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import struct
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 import pytest
@@ -12,7 +12,7 @@ import trio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pegboard_confine.network import Names, Rules, read_entry, read_question
+from pegboard_confine.network import Names, Rules, is_private, read_entry, read_question
 from pegboard_confine.relay import MAX_REFUSED, Refused, Relay
 
 
@@ -77,6 +77,9 @@ def test_what_is_no_entry_is_refused(written: str) -> None:
         ("::ffff:10.0.0.1", False),
         ("64:ff9b::7f00:1", False),
         ("2002:7f00:1::", False),
+        ("::7f00:1", False),
+        ("::ffff:0:7f00:1", False),
+        ("2001:0:4136:e378:8000:63bf:80ff:fffe", False),  # Teredo, of 127.0.0.1
         ("not an address", False),
     ],
 )
@@ -89,6 +92,57 @@ def test_a_name_leads_to_a_private_address_that_is_named_too() -> None:
     assert rules.leads("db.internal", 5432, "10.1.2.3")
     assert not rules.leads("db.internal", 5432, "192.168.0.1")
     assert not rules.leads("db.internal", 443, "10.1.2.3")
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [
+        ("localhost", True), ("LOCALHOST.", True), ("a.localhost", True), ("metadata", True), ("nas.local", True),
+        ("x.internal", True), ("127.0.0.1", True), ("0.0.0.0", True), ("100.100.100.200", True), ("::1", True),
+        ("::ffff:10.0.0.1", True), ("fd00::1", True), ("fdroid.org", False), ("example.org", False),
+        ("10.example.org", False), ("93.184.216.34", False), ("2606:2800:220:1::1", False),
+    ],
+)  # fmt: skip
+def test_a_host_of_this_machine_or_its_networks_is_known_without_asking(host: str, expected: bool) -> None:
+    assert is_private(host) is expected
+
+
+@pytest.mark.parametrize(
+    ("rules", "port", "leads"),
+    [
+        (Rules(everywhere=True), 443, False),
+        (Rules(everywhere=True), 80, False),
+        (Rules(["127.0.0.0/8:80"]), 80, True),
+        (Rules(["localhost:8080"], everywhere=True), 80, False),
+        (Rules(["localhost:8080"], everywhere=True), 8080, True),
+    ],
+)
+def test_this_machine_is_reached_where_it_is_named_and_not_among_all_public_hosts(
+    rules: Rules, port: int, leads: bool
+) -> None:
+    """Source: ours. A package asks for port 80 of localhost while it is installed. What must be seen: nothing."""
+    assert rules.leads("localhost", port, "127.0.0.1") is leads
+
+
+@pytest.mark.parametrize(
+    ("entries", "is_reached"), [(["api.example.org"], False), (["api.example.org", "{own}"], True)]
+)
+async def test_a_name_that_leads_to_a_public_address_of_this_machine_is_not_followed(
+    entries: list[str], is_reached: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Source: ours. A name leads to the machine's own public address: its firewall does not stand between the two."""
+    monkeypatch.setattr("pegboard_confine.network.LOCAL", ())  # so that the machine's own are as good as public
+    own = "127.0.0.1"
+    with socket.socket() as listening:
+        listening.bind((own, 0))
+        listening.listen()
+        port = listening.getsockname()[1]
+        written = [f"{own}:{port}" if one == "{own}" else f"{one}:{port}" for one in entries]
+        trio.socket.set_custom_hostname_resolver(Resolver(own))
+        reached = await Relay(Rules(written))._reach("api.example.org", port)
+        assert (reached is not None) is is_reached
+        if reached is not None:
+            reached.close()
 
 
 @given(st.binary(max_size=300))
@@ -158,6 +212,41 @@ async def test_a_refusal_names_the_line_to_add() -> None:
         'weather wanted to connect to api.example.org:443: add network = ["a.org", "api.example.org"]',
         'weather wanted to connect to api.example.org:25: add network = ["a.org", "api.example.org:25"]',
     ]
+
+
+@pytest.fixture
+async def served() -> AsyncIterator[tuple[Any, Any]]:
+    """The two sockets of a network that nothing may be reached in, and who asks."""
+    relay = Relay(Rules(["api.example.org"]))
+    names = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    listening = socket.socket()
+    for one in (names, listening):
+        one.bind(("127.0.0.1", 0))
+        one.setblocking(False)
+    listening.listen()
+    places = names.getsockname(), listening.getsockname()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(relay.serve, [names, listening])
+        yield places
+        nursery.cancel_scope.cancel()
+
+
+async def test_who_is_refused_a_thousand_times_keeps_nobody_from_being_answered(served: Any) -> None:
+    """Source: slow loris, and floods of questions. What must be seen: the next question is answered all the same."""
+    names, listening = served
+    with trio.fail_after(60):
+        for _ in range(1_000):
+            with trio.socket.socket() as one:
+                await one.connect(listening)
+        with trio.socket.socket(trio.socket.AF_INET, trio.socket.SOCK_DGRAM) as asking:
+            for _ in range(50):
+                await asking.sendto(question("evil.example.net"), names)
+            while True:
+                await asking.sendto(question("api.example.org"), names)
+                with trio.move_on_after(0.5):
+                    while (await asking.recv(512))[3] & 15:
+                        pass
+                    return
 
 
 async def test_refusals_are_bounded() -> None:

@@ -9,6 +9,7 @@ Imported by the supervisor, which has the standard library alone. Structures and
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import platform
 import stat
@@ -16,10 +17,13 @@ import struct
 from typing import Any
 
 __all__ = [
+    "BEYOND_NAMESPACES",
     "BEYOND_PROCESSES",
+    "FAMILIES",
     "FOLDER",
     "LEAST_ABI",
     "SOCKETS",
+    "TRACING",
     "abi_version",
     "can_forbid",
     "drop_capabilities",
@@ -53,98 +57,73 @@ _CREATE, _ADD, _RESTRICT = 444, 445, 446
 _NO_NEW_PRIVS, _SET_SECCOMP, _DROP_BOUNDING = 38, 22, 24
 
 _AUDIT_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
-SOCKETS = {"x86_64": (41, 425), "aarch64": (198, 425)}
-"""socket and io_uring_setup: Landlock alone holds only TCP, and not the sockets that other programs listen on.
+_CALLS: dict[str, tuple[int, int]] = {
+    # the same everywhere, since Linux 5.1
+    **{name: (number, number) for name, number in {
+        "io_uring_setup": 425, "open_tree": 428, "move_mount": 429, "fsopen": 430, "fsconfig": 431, "fsmount": 432,
+        "fspick": 433, "clone3": 435, "pidfd_getfd": 438, "mount_setattr": 442, "fchmodat2": 452, "setxattrat": 463,
+        "removexattrat": 466,
+    }.items()},
+    "acct": (163, 89), "add_key": (248, 217), "bpf": (321, 280), "chmod": (90, 0), "chown": (92, 0), "clone": (56, 220),
+    "delete_module": (176, 106), "fchmodat": (268, 53), "fchownat": (260, 54), "finit_module": (313, 273),
+    "fork": (57, 0), "init_module": (175, 105), "kexec_file_load": (320, 294), "kexec_load": (246, 104),
+    "keyctl": (250, 219), "lchown": (94, 0), "lremovexattr": (198, 15), "lsetxattr": (189, 6), "mount": (165, 40),
+    "name_to_handle_at": (303, 264), "open_by_handle_at": (304, 265), "perf_event_open": (298, 241),
+    "pivot_root": (155, 41), "process_vm_readv": (310, 270), "process_vm_writev": (311, 271), "ptrace": (101, 117),
+    "quotactl": (179, 60), "removexattr": (197, 14), "request_key": (249, 218), "setns": (308, 268),
+    "setxattr": (188, 5), "socket": (41, 198), "syslog": (103, 116), "umount2": (166, 39), "unshare": (272, 97),
+    "userfaultfd": (323, 282), "vfork": (58, 0),
+}  # fmt: skip
+"""The numbers of system calls, on x86_64 and on aarch64 (asm/unistd_64.h, asm-generic/unistd.h); 0: it has none."""
+
+
+def _numbers(*names: str) -> dict[str, tuple[int, ...]]:
+    """The numbers of these calls, by architecture."""
+    pairs = [_CALLS[name] for name in names]
+    return {
+        machine: tuple(filter(None, numbers))
+        for machine, numbers in zip(_AUDIT_ARCH, zip(*pairs, strict=True), strict=True)
+    }
+
+
+SOCKETS = _numbers("socket", "io_uring_setup")
+"""Landlock alone holds only TCP, and not the sockets that other programs listen on.
 
 .. versionadded:: 0.1
 """
-PROCESSES = {"x86_64": (57, 58), "aarch64": ()}
-"""fork and vfork; clone stays, for threads alone: see `program_of`."""
-_CLONE = {"x86_64": 56, "aarch64": 220}
-_CLONE3 = 435
+PROCESSES = _numbers("fork", "vfork")
+"""clone stays, for threads alone: see `program_of`."""
 _CLONE_THREAD = 0x00010000
-CHANGES = {
-    "x86_64": (90, 268, 452, 92, 94, 260, 188, 189, 197, 198, 463, 466),
-    "aarch64": (53, 452, 54, 5, 6, 14, 15, 463, 466),
-}
-"""chmod, chown, setxattr and removexattr by a path, in all their forms: Landlock does not hold them. By a descriptor
-they are harmless, since what may not be written cannot be opened to be changed."""
+CHANGES = _numbers(
+    "chmod", "fchmodat", "fchmodat2", "chown", "lchown", "fchownat", "setxattr", "lsetxattr", "removexattr",
+    "lremovexattr", "setxattrat", "removexattrat",
+)  # fmt: skip
+"""What changes modes, owners and attributes by a path: Landlock does not hold it. By a descriptor it is harmless, since
+what may not be written cannot be opened to be changed."""
+TRACING = _numbers("ptrace", "process_vm_readv", "process_vm_writev")
+"""What looks into other processes of its own user.
 
-BEYOND_PROCESSES = {
-    "x86_64": (
-        248,
-        249,
-        250,
-        321,
-        298,
-        323,
-        425,
-        101,
-        310,
-        311,
-        438,
-        165,
-        166,
-        155,
-        272,
-        308,
-        428,
-        429,
-        430,
-        431,
-        432,
-        433,
-        442,
-        303,
-        304,
-        246,
-        320,
-        103,
-        163,
-        179,
-        175,
-        313,
-        176,
-    ),
-    "aarch64": (
-        217,
-        218,
-        219,
-        280,
-        241,
-        282,
-        425,
-        117,
-        270,
-        271,
-        438,
-        40,
-        39,
-        41,
-        97,
-        268,
-        428,
-        429,
-        430,
-        431,
-        432,
-        433,
-        442,
-        264,
-        265,
-        104,
-        294,
-        116,
-        89,
-        60,
-        105,
-        273,
-        106,
-    ),
-}
-"""What no namespace holds, or what only breaks out of one: the keys of the user (add_key, request_key, keyctl), bpf,
-perf_event_open, userfaultfd, io_uring_setup, ptrace, process_vm_readv and _writev, pidfd_getfd, mount and its kin,
-unshare, setns, handles of files, kexec, syslog, acct, quotactl, modules of the kernel.
+.. versionadded:: 0.1
+"""
+BEYOND_NAMESPACES = _numbers(
+    "add_key", "request_key", "keyctl", "bpf", "perf_event_open", "userfaultfd", "io_uring_setup", "pidfd_getfd",
+    "mount", "umount2", "pivot_root", "unshare", "setns", "open_tree", "move_mount", "fsopen", "fsconfig", "fsmount",
+    "fspick", "mount_setattr", "name_to_handle_at", "open_by_handle_at", "kexec_load", "kexec_file_load", "syslog",
+    "acct", "quotactl", "init_module", "finit_module", "delete_module",
+)  # fmt: skip
+"""What no namespace holds, or what only breaks out of one: the keys of the user, programs in the kernel, io_uring
+(which no filter sees into), mounts and namespaces of its own, handles of files, the kernel's log, accounting, modules.
+
+.. versionadded:: 0.1
+"""
+BEYOND_PROCESSES = {machine: (*numbers, *TRACING[machine]) for machine, numbers in BEYOND_NAMESPACES.items()}
+"""Both of these.
+
+.. versionadded:: 0.1
+"""
+FAMILIES = (1, 2, 10, 16)
+"""The families of sockets that a namespace of the network holds: unix, IPv4, IPv6 and netlink. One of a virtual machine
+(AF_VSOCK) reaches its host whatever the namespace; others are doors into the kernel that few programs need.
 
 .. versionadded:: 0.1
 """
@@ -230,11 +209,15 @@ def can_forbid() -> bool:
     return platform.system() == "Linux" and platform.machine() in _AUDIT_ARCH
 
 
-def program_of(*tables: dict[str, tuple[int, ...]], alone: bool = False) -> bytes:
+def program_of(
+    *tables: dict[str, tuple[int, ...]], alone: bool = False, families: tuple[int, ...] | None = None
+) -> bytes:
     """A filter of system calls, as the kernel and bubblewrap's `--seccomp` take it.
 
     Args:
         tables: numbers that fail with EACCES.
+        families: the only families that a socket may be of; any other fails with EAFNOSUPPORT, as where the kernel was
+            built without it. None: any.
         alone: whether no new process can be made: threads stay, children do not. A filter cannot look at what clone3
             is told, so that fails with ENOSYS, and the C library falls back to clone, as under any older kernel.
 
@@ -247,7 +230,9 @@ def program_of(*tables: dict[str, tuple[int, ...]], alone: bool = False) -> byte
     if not can_forbid():
         raise OSError("no filter for this architecture")
     load, equal, at_least, any_bit, give = 0x20, 0x15, 0x35, 0x45, 0x06
-    deny, unknown, allow, kill = 0x00050000 | 13, 0x00050000 | 38, 0x7FFF0000, 0x80000000
+    allow, kill = 0x7FFF0000, 0x80000000
+    deny, unknown, unsupported = (0x00050000 | number for number in (errno.EACCES, errno.ENOSYS, errno.EAFNOSUPPORT))
+    clone, clone3, socket = (_CALLS[name][list(_AUDIT_ARCH).index(machine)] for name in ("clone", "clone3", "socket"))
     number, argument = 0, 16  # offsets in struct seccomp_data, of the lower half of the first argument
     program = [
         (load, 0, 0, 4), (equal, 1, 0, _AUDIT_ARCH[machine]), (give, 0, 0, kill),
@@ -257,10 +242,17 @@ def program_of(*tables: dict[str, tuple[int, ...]], alone: bool = False) -> byte
     for table in (*tables, *([PROCESSES] if alone else [])):
         for call in table[machine]:
             program += [(equal, 0, 1, call), (give, 0, 0, deny)]
+    if families is not None:
+        left = range(len(families), 0, -1)
+        program += [
+            (equal, 0, len(families) + 2, socket), (load, 0, 0, argument),
+            *((equal, skipped, 0, family) for skipped, family in zip(left, families, strict=True)),
+            (give, 0, 0, unsupported), (load, 0, 0, number),
+        ]  # fmt: skip
     if alone:
         program += [
-            (equal, 0, 1, _CLONE3), (give, 0, 0, unknown),
-            (equal, 0, 3, _CLONE[machine]), (load, 0, 0, argument), (any_bit, 1, 0, _CLONE_THREAD), (give, 0, 0, deny),
+            (equal, 0, 1, clone3), (give, 0, 0, unknown),
+            (equal, 0, 3, clone), (load, 0, 0, argument), (any_bit, 1, 0, _CLONE_THREAD), (give, 0, 0, deny),
         ]  # fmt: skip
     program.append((give, 0, 0, allow))
     return b"".join(struct.pack("HBBI", *step) for step in program)

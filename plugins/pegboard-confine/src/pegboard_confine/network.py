@@ -21,7 +21,7 @@ import attrs
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-__all__ = ["EXPECTED", "Entry", "Names", "Rules", "entry_of", "read_entry"]
+__all__ = ["EXPECTED", "Entry", "Names", "Rules", "entry_of", "is_private", "read_entry"]
 
 HTTPS = 443
 LOCALHOST = "localhost"
@@ -42,11 +42,14 @@ LOCAL = tuple(
         (
             "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12",
             "192.0.0.0/24", "192.168.0.0/16", "198.18.0.0/15", "224.0.0.0/4", "240.0.0.0/4",
-            "::/127", "64:ff9b:1::/48", "fc00::/7", "fe80::/10", "fec0::/10", "ff00::/8",
+            "::/96", "::ffff:0:0:0/96", "64:ff9b:1::/48", "fc00::/7", "fe80::/10", "fec0::/10", "ff00::/8",
         ),
     )
 )  # fmt: skip
 """Networks that lie around a host, and what is no host's; those of documents are nobody's, and not among them."""
+
+LOCAL_NAMES = (".local", ".localhost", ".internal", ".lan", ".home.arpa")
+"""How names end that lead into a network around a host."""
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -131,9 +134,17 @@ class Rules:
         found = address_of(address)
         if found is None:
             return False
-        if is_public(found) or (host == LOCALHOST and found.is_loopback):
-            return True
-        return any(entry.net is not None and entry.port == port and entry.has(str(found)) for entry in self.entries)
+        if host == LOCALHOST and not found.is_loopback:
+            return False
+        return is_public(found) or self.names(host, port, address)
+
+    def names(self, host: str, port: int, address: str) -> bool:
+        """Whether an entry has this very address, or says `localhost` where that is asked for."""
+        found = address_of(address)
+        return found is not None and any(
+            entry.port == port and (entry.name == host == LOCALHOST if entry.net is None else entry.has(str(found)))
+            for entry in self.entries
+        )
 
     def line(self, *more: str) -> str:
         """The line of a configuration that allows these too."""
@@ -155,13 +166,24 @@ def address_of(text: str) -> Address | None:
     if isinstance(address, ipaddress.IPv6Address):
         if address in _NAT64:
             return ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF)
-        return address.ipv4_mapped or address.sixtofour or address
+        return address.ipv4_mapped or address.sixtofour or (address.teredo or (None, None))[1] or address
     return address
 
 
 def is_public(address: Address) -> bool:
     """Whether everybody could reach an address, so that reaching it from this host gives nothing more."""
     return not any(address.version == net.version and address in net for net in LOCAL)
+
+
+def is_private(host: str) -> bool:
+    """Whether a name, or an address as text, is of this machine or of its networks, as far as that can be told without
+    asking: names of one word and those that nobody outside can look up (RFC 6761, RFC 6762, RFC 9476).
+
+    .. versionadded:: 0.1
+    """
+    name = host.lower().removesuffix(".")
+    address = address_of(name)
+    return (name.endswith(LOCAL_NAMES) or "." not in name) if address is None else not is_public(address)
 
 
 def entry_of(host: str, port: int) -> str:

@@ -29,6 +29,9 @@ CONNECT_S = 10.0
 IDLE_S = 900.0
 """A connection that nothing passes through for so long is closed."""
 CHUNK = 65_536
+PAUSE_S = 0.002
+"""Between two answers about names, and before the next look where there is no room: who asks without an end keeps the
+host from nothing else."""
 MAX_REFUSED = 100
 """So many hosts that were refused are remembered."""
 
@@ -103,6 +106,7 @@ class Relay:
         while True:
             try:
                 query, sender = await asked.recvfrom(4096)
+                await trio.sleep(PAUSE_S)
                 if (answer := self._names.answer(query)) is not None:
                     await asked.sendto(answer, sender)
             except OSError:  # who asked is gone
@@ -119,6 +123,7 @@ class Relay:
                 self._room.acquire_on_behalf_of_nowait(inner)
             except trio.WouldBlock:
                 inner.close()
+                await trio.sleep(PAUSE_S)
                 continue
             nursery.start_soon(self._carry, inner)
 
@@ -136,17 +141,26 @@ class Relay:
         finally:
             self._room.release_on_behalf_of(inner)
 
+    def _leads(self, host: str, port: int, address: str) -> bool:
+        if not self.rules.leads(host, port, address):
+            return False
+        return self.rules.names(host, port, address) or not _is_this_machine(address, port)
+
     async def _reach(self, host: str, port: int) -> trio.socket.SocketType | None:
         if not self.rules.allows(host, port):
             self._refuse(Refused(host, port))
             return None
         with trio.move_on_after(CONNECT_S):
             found = await trio.socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-            allowed = [one for one in found if self.rules.leads(host, port, str(one[4][0]))]
+            allowed = [one for one in found if self._leads(host, port, str(one[4][0]))]
             if not allowed:
                 inside = str(found[0][4][0])
                 line = self.rules.line(entry_of(inside, port))
-                self._refuse(Refused(host, port, f"it leads to {inside}, which is not public; if it may, add {line}"))
+                self._refuse(
+                    Refused(
+                        host, port, f"it leads to {inside}, which is not public, or this machine; if it may, add {line}"
+                    )
+                )
             for family, kind, protocol, _, target in allowed:
                 outer = trio.socket.socket(family, kind, protocol)
                 try:
@@ -160,6 +174,18 @@ class Relay:
                 self.reached[host, port] += 1
                 return outer
         return None
+
+
+def _is_this_machine(address: str, port: int) -> bool:
+    """Whether an address is one of this machine's own, public or not: what listens there may be behind a firewall that
+    does not stand between a machine and itself. The kernel answers it with its route; nothing is sent."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect((address, port))
+        except OSError:
+            return False
+        return str(probe.getsockname()[0]) == address
 
 
 async def _join(one: trio.socket.SocketType, other: trio.socket.SocketType) -> None:

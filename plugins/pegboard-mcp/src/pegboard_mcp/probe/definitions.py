@@ -84,9 +84,6 @@ _HOME = re.compile(r"^(?:~/|/home/|/Users/|\$HOME|%USERPROFILE%)")
 _KEY_PLACES = re.compile(
     r"(?i)/\.(?:ssh|aws|gnupg|kube|netrc|npmrc|pypirc|git-credentials|env)\b|/etc/(?:passwd|shadow)|id_(?:rsa|ed25519)\b|wallet\.dat"
 )
-_PRIVATE = re.compile(
-    r"^(?:localhost|127\.|10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.|169\.254\.|\[?(?:::1|f[cd]|fe80))"
-)
 
 
 @attrs.frozen
@@ -358,12 +355,18 @@ def _of_resource(resource: Mapping[str, Any]) -> Iterator[Finding]:
         yield Finding("resource-keys", where)
     elif scheme == "file" and not template:
         yield Finding("resource-file", where)
-    if scheme in ("http", "https") and _PRIVATE.search(host):
+    if scheme in ("http", "https") and host and _is_private(host):
         yield Finding("resource-private", where)
     if resource.get("mimeType") in ("text/html", "text/html+skybridge", "text/html;profile=mcp-app") or scheme == "ui":
         yield Finding("resource-page", where)
     if template and re.search(r"^file:///?\{[+*]?\w+\*?\}$|^\{[+]?\w+\}$|\{\+\w+\}|\.\./", uri):
         yield Finding("template-anywhere", where)
+
+
+def _is_private(host: str) -> bool:
+    from pegboard_confine.network import is_private
+
+    return "{" not in host and is_private(host)
 
 
 # -- where it comes from

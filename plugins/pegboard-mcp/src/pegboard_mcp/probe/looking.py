@@ -6,7 +6,6 @@ Its sandbox notes whom it wanted to reach and which files it looked for.
 
 from __future__ import annotations
 
-import re
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -34,9 +33,6 @@ OTHER_CLIENT = "claude-ai"
 """As whom it is asked too: servers that attack look for clients with many tools."""
 SLOW_S = 10.0
 MAX_SHOWN = 5
-_PRIVATE = re.compile(
-    r"(?:localhost|.*\.(?:local|internal|lan)|127\.|10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.|169\.254\.)"
-)
 
 
 @attrs.define
@@ -191,8 +187,10 @@ class _Looking:
                 yield Finding("asks-roots", "the server")
             else:
                 yield Finding("asks-early", "the server", name.partition("_")[0])
+        from pegboard_confine.network import is_private
+
         for host in sorted(self.wanted_hosts):
-            yield Finding("connects-private" if _PRIVATE.match(host) else "connects", "the server", host)
+            yield Finding("connects-private" if is_private(host.partition(":")[0]) else "connects", "the server", host)
         from pegboard_mcp.probe.observed import check_of
 
         plain = []
