@@ -231,7 +231,7 @@ class CountedStore:
 
     visits = 0
 
-    def __init__(self, pages: tuple[str, ...], size: int, until: float) -> None:
+    def __init__(self, pages: tuple[str, ...], size: int, until: float, tool: str) -> None:
         self.pages, self._size, self._until = pages, size, until
 
     @property

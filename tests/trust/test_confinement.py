@@ -29,6 +29,7 @@ from pegboard_mcp.client.transports._box import CERTIFICATES
 
 KIT = Path(__file__).parent / "kit" / "confined.py"
 SECRET = "a secret key of the person"
+BOUNDS = {"max_memory_bytes": 1_000_000_000, "max_file_bytes": 10_000_000, "max_processes": 64}
 pytestmark = [
     pytest.mark.measured,
     pytest.mark.skipif(bool(why_not()), reason=f"nothing can be confined here: {why_not()}"),
@@ -74,6 +75,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
     yield {
         "secret": str(root / "home/.ssh/id_ed25519"), "home": str(root / "home"), "read": str(root / "read"),
         "write": str(root / "write"), "variable": "TOKEN_OF_THE_HOST", "named": named, "unnamed": unnamed,
+        "memory": BOUNDS["max_memory_bytes"], "bytes": BOUNDS["max_file_bytes"], "processes": BOUNDS["max_processes"],
         "socket": paths[0], "abstract": paths[1][1:], "pid": os.getpid(), "user": getpass.getuser(),
     }  # fmt: skip
     for server in servers:
@@ -87,7 +89,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
 
 def table_of(stage: dict[str, Any], **more: Any) -> dict[str, Any]:
     port = stage["named"].rstrip("/").rpartition(":")[2]
-    given = {"read": [stage["read"]], "write": [stage["write"]], "network": [f"localhost:{port}"]}
+    given = {"read": [stage["read"]], "write": [stage["write"]], "network": [f"localhost:{port}"], **BOUNDS}
     table = {"command": sys.executable, "args": [str(KIT)], "confine": True, **given, **more}
     return {"plugins": {"mcp": {"servers": {"attacker": table}, "lock": "off", "remember": False}}}
 
@@ -100,15 +102,20 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("own_home")
-async def test_no_attack_gets_out_of_the_sandbox(stage: dict[str, Any], caplog: pytest.LogCaptureFixture) -> None:
+async def test_no_attack_gets_out_of_the_sandbox(
+    stage: dict[str, Any], caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
     async with open_host(table_of(stage), plugins=["mcp"]) as host:
         result = assert_ok(await host.session().call("try_all", {"about": stage}, timeout_s=60))
     found = json.loads(result.text)
     assert found.pop("reads_what_it_was_given") == "a note"
     assert found.pop("writes_what_it_was_given") == "1"
     assert found.pop("reaches_whom_it_was_given") == "named"
+    if os.getuid() == 0:  # the kernel counts no processes of root's
+        assert found.pop("starts_processes")
     assert {name: got for name, got in found.items() if not got.startswith("held")} == {}
     assert SECRET not in result.text
+    assert [one.parent.name[:9] for one in tmp_path.glob("data/**/begun")] == ["attacker-"]
     variables = json.loads(found["finds_variables"].removeprefix("held: "))
     assert set(variables) <= {"HOME", "LANG", "LC_CTYPE", "MCP_BOARD_DEPTH", "PATH", "PWD", "TMPDIR", *CERTIFICATES}
     assert Path(stage["read"], "note.txt").read_text() == "a note"

@@ -183,6 +183,7 @@ GOOD: tuple[dict[str, Any], ...] = (
     {"server": "@scope/name", "args": ["."], "allowed_tools": ["a"], "disabled_tools": ["b"], "start": "eager"},
     {"server": "mcp-server-git", "cwd": "/x", "encoding": "utf-8", "required": True, "load_tools": False},
     {"command": "x", "confine": True, "read": ["/a"], "write": ["b"], "network": ["a.org", "10.0.0.1:80"]},
+    {"command": "x", "confine": True, "max_memory_bytes": 10**9, "max_file_bytes": 10**6, "max_processes": 9},
     {"url": "https://h/mcp", "headers": {"X-A": "b"}, "terminate_on_close": False, "oauth": True},
     {"url": "https://h/sse", "transport": "sse", "sse_read_timeout": 5, "description": "d", "headers": {"X": "y"}},
     {"url": "wss://h/ws", "request_timeout": 9, "max_message_bytes": 4096, "load_prompts": True},
@@ -235,6 +236,8 @@ NONSENSE: dict[str, tuple[Any, ...]] = {
         ("calls_per_minute", "max_result_bytes", "asks_per_hour", "sampling_tokens_per_day"),
         ("7", True, [], {}, 1.5, float("nan"), 0, -1, 10**10),
     ),
+    **dict.fromkeys(("max_memory_bytes", "max_file_bytes"), ("7", True, [], {}, 1.5, float("nan"), 0, -1, 999, 10**14)),
+    "max_processes": ("7", True, [], {}, 1.5, float("nan"), 0, -1, 10**10),
     "config": (7, True, "a", [], [{}], {"a": float("nan")}),
 }
 

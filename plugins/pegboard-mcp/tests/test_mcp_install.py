@@ -322,6 +322,46 @@ async def test_a_server_that_is_started_again_is_not_installed_again(fake: Fake,
     assert [call[-1] for call in fake.calls].count(":") == 1
 
 
+async def test_nothing_is_installed_in_a_home_in_which_a_confined_server_has_run(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Source: ours. A server without a network leaves what it read in its home, and a configuration of npm beside it.
+    The install, which reaches every public host, would send it. What must be seen: there is no such install."""
+    from pegboard_mcp.client.transports import _box
+
+    runs: list[tuple[str, ...]] = []
+
+    async def run(definition: ServerDefinition, argv: tuple[str, ...]) -> str | None:
+        runs.append(argv)
+        return None
+
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    monkeypatch.setattr(installing, "_run", run)
+    definition = ServerDefinition(name="one", transport="stdio", argv=("npx", "-y", "pkg"), confine=True)
+    for begun, expected in ((False, 1), (False, 2), (True, 2)):
+        monkeypatch.setattr(installing, "_done", {})
+        if begun:
+            home = _box.home_of(definition)
+            home.mkdir(parents=True)
+            (home.parent / _box.BEGUN).touch()
+        await installing.install(definition, lambda begins: None)
+        assert len(runs) == expected
+
+
+async def test_a_confined_server_whose_package_could_not_be_installed_is_not_started(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    async def run(definition: ServerDefinition, argv: tuple[str, ...]) -> str | None:
+        return "ENOTFOUND registry"
+
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    monkeypatch.setattr(installing, "_run", run)
+    definition = ServerDefinition(name="two", transport="stdio", argv=("npx", "-y", "pkg"), confine=True)
+    with pytest.raises(LinkError) as caught:
+        await installing.install(definition, lambda begins: None)
+    assert "could not be installed; its last words: ENOTFOUND registry" in caught.value.why
+
+
 async def test_a_command_that_npx_finds_in_the_folder_needs_no_install(fake: Fake, tmp_path: Path) -> None:
     work = tmp_path / "project" / "deep"
     work.mkdir(parents=True)

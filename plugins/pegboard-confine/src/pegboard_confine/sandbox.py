@@ -31,6 +31,7 @@ import attrs
 import trio
 
 from pegboard_confine import bubblewrap, kernel
+from pegboard_confine.bounds import Bounds
 from pegboard_confine.bubblewrap import SYSTEM, within
 from pegboard_confine.network import Rules
 from pegboard_confine.programs import needs_of
@@ -54,6 +55,8 @@ AGAIN_S = 1.0
 SCRATCH_BYTES = 256_000_000
 SOCKETS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_sockets.py")
 CERTIFICATES = ("/etc/ssl", "/etc/pki", "/etc/ca-certificates", "/etc/services", "/etc/protocols")
+PRIVATE = ("/etc/ssl/private", "/etc/pki/tls/private", "/etc/pki/CA/private")
+"""Keys that lie among the certificates: a sandbox of root's could read them."""
 FILES = {
     "hosts": "127.0.0.1 localhost\n::1 localhost\n127.0.0.1 confined\n",
     "resolv.conf": "nameserver 127.0.0.1\noptions timeout:2 attempts:2\n",
@@ -97,6 +100,7 @@ class Policy:
         network: whom it may reach.
         environment: all of its variables, but `HOME`, `PATH`, `LANG` and `TMPDIR`.
         path: the host's `PATH`, of which it gets what it sees.
+        bounds: how much it may use.
         traced: whether it may be traced, and trace.
 
     .. versionadded:: 0.1
@@ -110,6 +114,7 @@ class Policy:
     network: Rules = attrs.field(factory=Rules)
     environment: Mapping[str, str] = attrs.field(factory=dict)
     path: str = os.defpath
+    bounds: Bounds = attrs.field(factory=Bounds)
     traced: bool = False
 
 
@@ -151,6 +156,7 @@ class Box:
         environment: of that command.
         descriptors: what the command has to inherit.
         relay: its network.
+        bounds: how much it may use.
 
     .. versionadded:: 0.1
     """
@@ -158,14 +164,14 @@ class Box:
     def __init__(self, policy: Policy, argv: Sequence[str], relay: Relay) -> None:
         assert _probed is not None
         self.relay = relay
+        self.bounds = policy.bounds
         self._sockets: list[socket.socket] = []
         self._open: list[int] = []
         self._theirs: list[int] = []
         try:
             self._info, info = self._pipe(ours=0)
             block, self._block = self._pipe(ours=1)
-            hidden = () if policy.traced else (kernel.BEYOND_PROCESSES,)
-            seccomp = ["--seccomp", str(self._data(kernel.program_of(*hidden)))] if kernel.can_forbid() else []
+            seccomp = ["--seccomp", str(self._data(_filter(policy)))] if kernel.can_forbid() else []
             words = [*_words(policy, argv[0]), *seccomp, "--info-fd", str(info), "--block-fd", str(block)]
             given = self._data(b"".join(os.fsencode(word) + b"\0" for word in words))
         except BaseException:
@@ -201,16 +207,27 @@ class Box:
         self._theirs.clear()
         with trio.move_on_after(BEGIN_S):
             if (info := await self._begun(process)) is not None:
-                why = await self._listen(json.loads(info)["child-pid"])
+                pid = json.loads(info)["child-pid"]
+                why = await self._listen(pid)
                 with trio.move_on_after(AGAIN_S if why else 0):
                     await process.wait()
                 if why and process.returncode is None and self.relay.rules.entries:
                     why = f"the kernel lets nobody listen in its sandbox, so that it can reach nobody: {why}"
                     raise ConfineError(why, "Take `network` out, or run it on a system where it can.")
                 if process.returncode is None:
+                    self._bound(pid)
                     os.write(self._block, b".")
                     return
         raise ConfineError("its sandbox did not begin", "Look at its last words, and at what bubblewrap needs.")
+
+    def _bound(self, pid: int) -> None:
+        try:
+            self.bounds.apply(pid)
+        except OSError as failed:
+            why = f"the kernel lets nobody bound what it uses: {failed.strerror}"
+            raise ConfineError(
+                why, "Look at how bubblewrap is installed: it has to run as the user of the host."
+            ) from None
 
     async def _begun(self, process: trio.Process) -> bytes | None:
         """What bubblewrap tells of the sandbox; None: it ended."""
@@ -298,6 +315,12 @@ async def prepare(
         raise ConfineError(why, "Look at the folder of its home.") from None
 
 
+def _filter(policy: Policy) -> bytes:
+    """The filter of its system calls; one that is watched is looked into by strace."""
+    forbidden = kernel.BEYOND_NAMESPACES if policy.traced else kernel.BEYOND_PROCESSES
+    return kernel.program_of(forbidden, families=kernel.FAMILIES)
+
+
 def _etc(home: str) -> str:
     return os.path.join(os.path.dirname(home), "etc")
 
@@ -332,7 +355,7 @@ def _words(policy: Policy, program: str) -> list[str]:
     mounts = bubblewrap.mounts(
         (*read, *needs, *CERTIFICATES),
         write,
-        (),
+        PRIVATE,
         network=False,
         scratch_bytes=SCRATCH_BYTES,
         more=more,

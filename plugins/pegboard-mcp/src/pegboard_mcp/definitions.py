@@ -26,10 +26,13 @@ from pegboard_mcp.defaults import (
     MAX_COUNT,
     MAX_MESSAGE_BYTES,
     MAX_S,
+    MAX_SIZE,
+    MIN_SIZE,
     REQUEST_S,
     SSE_READ_S,
     check_count,
     check_seconds,
+    check_size,
 )
 
 if TYPE_CHECKING:
@@ -47,9 +50,10 @@ YES_OR_NO = "true or false, without quotes"
 SECONDS = f"seconds above 0, at most {MAX_S:.0f}"
 BYTES = f"a whole number, {LEAST_BODY_BYTES} to {MOST_BODY_BYTES}"
 COUNT = f"a whole number, 1 to {MAX_COUNT}"
+SIZE = f"a whole number of bytes, {MIN_SIZE} to {MAX_SIZE}"
 STDIO, WEB, STREAMS, HTTP = ("stdio",), ("http", "sse", "websocket"), ("http", "sse"), ("http",)
 VALUES: Literal["values"] = "values"
-_VALIDATORS = {SECONDS: check_seconds, BYTES: body_bytes, COUNT: check_count}
+_VALIDATORS = {SECONDS: check_seconds, BYTES: body_bytes, COUNT: check_count, SIZE: check_size}
 
 
 def key(
@@ -112,6 +116,12 @@ class _Server:
     write: tuple[str, ...] = key((), "folders that it may change; with `confine`", '["notes"]', TEXTS, only=STDIO)
     network: tuple[str, ...] = key(
         (), "hosts that it may reach; with `confine`", '["api.example.org"]', TEXTS, only=STDIO)
+    max_memory_bytes: int | None = key(
+        None, "how much each of its processes may take, in bytes; with `confine`", "2000000000", SIZE, only=STDIO)
+    max_file_bytes: int | None = key(
+        None, "the longest file that it may write, in bytes; with `confine`", "50000000", SIZE, only=STDIO)
+    max_processes: int | None = key(
+        None, "processes and threads that it may have at once; with `confine`", "100", COUNT, only=STDIO)
     trusted: bool = key(False, "what it answers may go into other tools without a question", widens=True)
     calls_per_minute: int | None = key(None, "more are refused, all callers together", "60", COUNT)
     max_result_bytes: int | None = key(None, "a larger result is cut, in bytes", "20000", COUNT)
@@ -172,8 +182,9 @@ class ServerSettings(_Server):
         return f"<ServerSettings {self.command or self.server or 'of a URL'}>"
 
 
-CONFINEMENT = ("confine", "read", "write", "network")
-"""The keys that say what a server is given."""
+BOUNDS = ("max_memory_bytes", "max_file_bytes", "max_processes")
+CONFINEMENT = ("confine", "read", "write", "network", *BOUNDS)
+"""The keys that say what a server is given, and how much of it."""
 KEYS: Mapping[str, attrs.Attribute[Any]] = {field.name: field for field in attrs.fields(ServerSettings)}
 """Every key of a server's table."""
 

@@ -6,7 +6,8 @@ to ask nobody. So a package can be fetched from wherever the person's package ma
 stand in `network`; but one on a private address has to, by that address.
 
 Its home, and in it the package caches, is a folder of its own, `confined/NAME-HASH/home` in the user's folder for data;
-it lasts as long as its name and command.
+it lasts as long as its name and command. Nothing is installed in a home in which the server has run: it could have left
+there what it read, and a configuration of the package manager that sends it.
 """
 
 from __future__ import annotations
@@ -19,9 +20,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pegboard.config import private_folder, user_folder
+from pegboard_confine.bounds import Bounds
 from pegboard_confine.network import Rules
 from pegboard_confine.sandbox import Box, ConfineError, Policy, prepare
 from pegboard_mcp.client._errors import LinkError
+from pegboard_mcp.definitions import BOUNDS
 from pegboard_mcp.files import files_of
 from pegboard_mcp.packages import install_step
 
@@ -37,6 +40,8 @@ CERTIFICATES = frozenset(
 """What a server gets of the host's environment: where trusted certificates lie."""
 OFFLINE = {"npm_config_offline": "true", "UV_OFFLINE": "1"}
 """What is installed already is started without a question to a registry."""
+BEGUN = "begun"
+"""Beside its home, where it sees nothing: the server has run."""
 _OF_MANAGERS = re.compile(r"(?i)(?:npm_config|uv|pip|pipx)_")
 
 
@@ -45,6 +50,17 @@ def home_of(definition: ServerDefinition) -> Path:
     plain = re.sub(r"[^A-Za-z0-9_-]", "-", definition.name)[:64]
     parts = "\0".join((definition.name, *definition.argv)).encode("utf-8", "surrogateescape")
     return user_folder("data") / "confined" / f"{plain}-{hashlib.sha256(parts).hexdigest()[:16]}" / "home"
+
+
+def may_install(definition: ServerDefinition) -> bool:
+    """Whether the server never ran in its home; blocks."""
+    return not (home_of(definition).parent / BEGUN).exists()
+
+
+def bounds_of(definition: ServerDefinition) -> Bounds:
+    """How much it may use."""
+    said = {name: getattr(definition, name) for name in BOUNDS}
+    return Bounds(**{name: value for name, value in said.items() if value is not None})
 
 
 def policy_of(
@@ -71,6 +87,7 @@ def policy_of(
         network=Rules(definition.network, everywhere=installs),
         environment={**certificates, **offline, **env, **own},
         path=definition.env.get("PATH", host.get("PATH", os.defpath)),
+        bounds=bounds_of(definition),
     )
 
 
@@ -85,10 +102,16 @@ async def make_box(definition: ServerDefinition, argv: Sequence[str], own: Mappi
     def note(refused: Refused) -> None:
         logging.getLogger(f"pegboard.mcp.server.{definition.name}").warning("%s", told(definition, refused))
 
+    def make_folder() -> None:
+        folder = Path(policy.home).parent
+        private_folder(folder)
+        if not installs:
+            (folder / BEGUN).touch(0o600)
+
     policy = policy_of(definition, os.environ, own, installs=installs)
     learned = None if installs else definition.learned
     try:
-        await trio.to_thread.run_sync(private_folder, Path(policy.home).parent)
+        await trio.to_thread.run_sync(make_folder)
         if learned is not None:
             policy, argv = learned.note(policy, argv)
         box = await prepare(policy, argv, note)

@@ -67,7 +67,7 @@ async def install(definition: ServerDefinition, on_install: Callable[[bool], Non
         on_install: hears True when it begins, and False when it is over.
 
     Raises:
-        LinkError: it took longer than `install_s`, or the command is not there.
+        LinkError: it took longer than `install_s`, or the command is not there, or a sandbox got nothing to run.
     """
     step = install_step(definition.argv)
     is_fresh = time.monotonic() - _done.get(definition.identity, float("-inf")) < FRESH_S
@@ -75,10 +75,25 @@ async def install(definition: ServerDefinition, on_install: Callable[[bool], Non
         return
     if step.command is not None and not definition.confine and _is_there(step.command, definition):
         return  # a sandbox shows none of what lies there
+    if definition.confine and not await _may_install(definition):
+        return
     on_install(True)
-    if await _run(definition, step.argv):
-        note_installed(definition)
+    failed = await _run(definition, step.argv)
     on_install(False)
+    if failed is None:
+        note_installed(definition)
+    elif definition.confine:  # once it has run, nothing is installed any more: see `_box`
+        raise LinkError(
+            "exited",
+            f"its package could not be installed{f'; its last words: {failed}' if failed else ''}",
+            "Look whether the registry can be reached; one at a private address needs that address in `network`.",
+        )
+
+
+async def _may_install(definition: ServerDefinition) -> bool:
+    from pegboard_mcp.client.transports._box import may_install
+
+    return await trio.to_thread.run_sync(may_install, definition)
 
 
 def installs_as_it_starts(definition: ServerDefinition) -> bool:
@@ -106,8 +121,8 @@ def _is_there(command: str, definition: ServerDefinition) -> bool:
     return False
 
 
-async def _run(definition: ServerDefinition, argv: tuple[str, ...]) -> bool:
-    """Run the step; whether it succeeded."""
+async def _run(definition: ServerDefinition, argv: tuple[str, ...]) -> str | None:
+    """Run the step; its last words where it failed."""
     tail: collections.deque[bytes] = collections.deque(maxlen=2)
     _reaper.acquire()
     process: trio.Process | None = None
@@ -142,9 +157,10 @@ async def _run(definition: ServerDefinition, argv: tuple[str, ...]) -> bool:
             + (f"; its last words: {words}" if words else ""),
             "Install it by hand, or give it more time: `install_timeout`.",
         )
-    if process.returncode != 0:
-        log.warning("the package of the MCP server %s could not be installed: %s", definition.name, words)
-    return process.returncode == 0
+    if process.returncode == 0:
+        return None
+    log.warning("the package of the MCP server %s could not be installed: %s", definition.name, words)
+    return words
 
 
 async def _keep_last(fd: int, tail: collections.deque[bytes]) -> None:

@@ -390,8 +390,16 @@ class StdioLink(Link):
         fix = "Run the command in a terminal to see why it ends."
         if self.box is not None:
             fix = f"It is confined; what it lacks: pegboard confine suggest {self.definition.name}"
-            fix = " ".join([*self.refusals(), fix])
+            fix = " ".join([*self.refusals(), *self._bound(status), fix])
         return LinkError("exited", f"it {_ended(status)}{early}{self._words()}", fix)
+
+    def _bound(self, status: int) -> list[str]:
+        """The bound of its sandbox that it seems to have ended by, with the line to change."""
+        assert self.box is not None
+        reached = self.box.bounds.reached(status, " ".join(self.tail))
+        if reached is None:
+            return []
+        return [f"It seems to have reached {reached} = {getattr(self.box.bounds, reached)}: raise that in its table."]
 
     def refusals(self) -> list[str]:
         """What its sandbox refused to it, in words, each with the line to add."""
