@@ -181,9 +181,9 @@ def test_doctor_finds_a_folder_that_is_missing(tmp_path: Path) -> None:
 def test_doctor_finds_what_may_not_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "tasks.db").touch()
     monkeypatch.setattr(os, "access", lambda path, mode: False)
-    file, folder = findings(f"sqlite:///{tmp_path}/tasks.db")
-    assert "cannot be read and written" in file.why
-    assert "nothing can be written in" in folder.why
+    [finding] = findings(f"sqlite:///{tmp_path}/tasks.db")
+    assert "cannot be written: Permission denied" in finding.why
+    assert "chmod" in finding.fix
 
 
 def test_doctor_finds_a_file_that_is_not_a_database(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from pegboard.cli._output import emit_line, note
+from pegboard.config import write_hint
 from pegboard.errors import ConfigError
 
 
@@ -27,7 +28,8 @@ def make(name: str, folder: str) -> None:
     except OSError as problem:
         why = problem.strerror or type(problem).__name__
         raise ConfigError(
-            f"nothing can be made in {folder}: {why}", hint="name a folder that you may write to"
+            f"nothing can be made in {folder}: {why}",
+            hint=write_hint(problem, "name a folder that you may write to"),
         ) from None
     emit_line(str(made))
     note(f"next: pip install -e '{made}[test]', then cd {made}, pytest, and pegboard check")

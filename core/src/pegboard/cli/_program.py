@@ -58,6 +58,13 @@ PACKAGES = {
 }
 """Commands that packages bring, for those who miss one."""
 
+_NUMBERS = (
+    ("integer range", "a whole number"),
+    ("integer", "a whole number"),
+    ("float range", "a number"),
+    ("float", "a number"),
+)
+"""click's names of its types, which it puts into its errors, in words: nobody writes a "valid integer range"."""
 _NOT_OURS = "pegboard installs nothing itself: pip"
 ELSEWHERE = {
     **dict.fromkeys(("install", "add"), f"{_NOT_OURS} install {{}}"),
@@ -316,9 +323,10 @@ class Program(click.Group):
             tell_error(str(problem), problem.hint)
             return WRONG_USAGE
         if isinstance(problem, OSError) and problem.filename is not None:
-            tell_error(
-                f"{problem.filename}: {os.strerror(problem.errno or 0)}", "look at what it is, and at its rights"
-            )
+            from pegboard.config import write_hint
+
+            why = f"{problem.filename}: {os.strerror(problem.errno or 0)}"
+            tell_error(why, write_hint(problem, "look at what it is, and at its rights"))
             return WRONG_USAGE
         if isinstance(problem, OSError):  # of a stream: click writes the help itself
             drop_stdout()
@@ -342,6 +350,8 @@ def _tell_usage(problem: click.ClickException) -> int:
     text = problem.format_message()
     if isinstance(problem, click.MissingParameter):  # click puts each choice on a line of its own
         text = " ".join(text.split())
+    for kind, plain in _NUMBERS:
+        text = text.replace(f"is not a valid {kind}", f"is not {plain}")
     unknown = None if ctx is None else _unknown_word(problem, ctx)
     if unknown is not None:
         text, hint = unknown

@@ -13,7 +13,15 @@ from pegboard.config._files import NAMES, read_table
 from pegboard.config._folders import user_folder
 from pegboard.config._layers import ConfigFault, ValueOrigin
 from pegboard.config._load import find_found_file, load_config
-from pegboard.config._private import keep_private, open_private, private_folder, replace_file, write_private
+from pegboard.config._private import (
+    keep_private,
+    open_private,
+    private_folder,
+    replace_file,
+    write_hint,
+    write_private,
+    write_problem,
+)
 from pegboard.config._secrets import looks_secret, mask_text, mask_value
 from pegboard.config._settings import CoreSettings, Profile, ToolSettings, above_zero, body_bytes, not_negative, setting
 from pegboard.config._trust import is_held, is_trusted, trust
@@ -45,5 +53,7 @@ __all__ = [
     "setting",
     "trust",
     "user_folder",
+    "write_hint",
     "write_private",
+    "write_problem",
 ]

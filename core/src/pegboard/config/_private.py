@@ -3,11 +3,14 @@
 What is written for a person, in the configuration's folders or where they said, holds what they asked and what came
 back. A file that is there already with a wider mode is narrowed; where that cannot be done, because it is somebody
 else's, it is said. Devices and pipes are left as they are.
+
+And files that cannot be written: whether one could be, without trying, and what a person does where it could not.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 from typing import TYPE_CHECKING
@@ -130,3 +133,67 @@ def _say(path: Path, mode: int) -> None:
     logging.getLogger("pegboard.notice").warning(
         "others on this machine can read %s; its owner may say: chmod %o '%s'", path, mode, path
     )
+
+
+# -- files that cannot be written
+
+REPAIRS = {
+    errno.EDQUOT: "make room: all that this user may fill is full",
+    errno.EFBIG: "let this user write larger files, as ulimit -f says",
+    errno.EIO: "look at the disk",
+    errno.ELOOP: "repair the link, which leads in a circle",
+    errno.ENAMETOOLONG: "give it a shorter name",
+    errno.ENOSPC: "make room on its disk",
+    errno.ENOTDIR: "move the file away that stands where a folder of its path should be",
+    errno.EROFS: "name a place on another file system: nothing can be written on this one",
+}
+"""By the system's reason (errno(3)). What helps against a missing permission or folder differs from file to file: who
+writes it knows."""
+
+
+def write_hint(problem: BaseException, otherwise: str) -> str:
+    """What a person does about a file that could not be written.
+
+    Args:
+        problem: what the system said.
+        otherwise: what helps against missing permissions and folders, and where nothing is known.
+
+    .. versionadded:: 0.1
+    """
+    return REPAIRS.get(getattr(problem, "errno", None) or 0, otherwise)
+
+
+def write_problem(path: Path) -> OSError | None:
+    """What the system would say of writing a file, or of making it with its folder; None: nothing is against it.
+
+    Nothing is changed for that, so it is a guess: a disk may be full for large files alone.
+
+    Args:
+        path: the file. Its folder has to be writable too: files are put into their place from beside it, and SQLite
+            keeps its journal there.
+
+    .. versionadded:: 0.1
+    """
+    folder = next(one for one in path.absolute().parents if os.path.lexists(one))
+    code = None
+    if not folder.is_dir():
+        code, folder = errno.ENOTDIR, next(one for one in folder.parents if one.is_dir())
+    elif path.is_dir():
+        code = errno.EISDIR
+    elif not os.access(folder, os.W_OK | os.X_OK) or (path.exists() and not os.access(path, os.R_OK | os.W_OK)):
+        code = errno.EROFS if _is_read_only(folder) else errno.EACCES
+    elif _is_full(folder):
+        code = errno.ENOSPC
+    return None if code is None else OSError(code, os.strerror(code), str(path))
+
+
+def _is_read_only(folder: Path) -> bool:
+    return hasattr(os, "statvfs") and bool(os.statvfs(folder).f_flag & os.ST_RDONLY)
+
+
+def _is_full(folder: Path) -> bool:
+    if not hasattr(os, "statvfs"):
+        return False
+    found = os.statvfs(folder)
+    # Some file systems count no blocks. Those that are kept for root are free to root alone (statvfs(3)).
+    return found.f_blocks > 0 and (found.f_bavail if os.geteuid() else found.f_bfree) == 0

@@ -18,7 +18,7 @@ import stat
 from typing import TYPE_CHECKING
 
 from pegboard.config._folders import user_folder
-from pegboard.config._private import private_folder, write_private
+from pegboard.config._private import private_folder, write_hint, write_private
 from pegboard.errors import ConfigError
 from pegboard.limits import DIGESTED_BYTES
 
@@ -78,7 +78,8 @@ def trust(file: Path, *, named: Iterable[Path] = (), state_dir: Path | None = No
         _write(folder / FILE, json.dumps(trusted, indent=1, sort_keys=True) + "\n")
     except OSError as problem:
         raise ConfigError(
-            f"{folder / FILE} cannot be written: {problem.strerror}", hint="correct its permissions"
+            f"{folder / FILE} cannot be written: {problem.strerror}",
+            hint=write_hint(problem, "let this user write it and its folder"),
         ) from None
     return digest
 

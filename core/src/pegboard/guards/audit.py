@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from pegboard._values import Value
-from pegboard.config import open_private, setting
+from pegboard.config import open_private, setting, write_hint
 from pegboard.context import mask
 from pegboard.errors import ConfigError
 from pegboard.hookspecs import hookimpl
@@ -303,7 +303,7 @@ async def _open_log(settings: AuditSettings) -> AsyncIterator[AuditLog]:
             why = getattr(problem, "strerror", None) or "no path that could be opened"
             raise ConfigError(
                 f"the audit's file {settings.file} cannot be written: {why}",
-                hint="name a file that can be appended to, or - for stderr",
+                hint=write_hint(problem, "name a file that can be appended to, or - for stderr"),
             ) from problem
     audit = AuditLog(file, arguments=settings.arguments)
     try:

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import attrs
 
 from pegboard._values import Shown
-from pegboard.config import open_private, private_folder
+from pegboard.config import open_private, private_folder, write_hint, write_problem
 from pegboard.errors import PluginError
 from pegboard.guards.rate import next_of, wait_of
 from pegboard.sqlite_files import connect, identity_of, state_of, transaction
@@ -177,10 +177,8 @@ class SqliteStore:
         path = Path(self.where)
         try:
             if not path.exists():
-                there = next(one for one in path.parents if one.exists())
-                if not os.access(there, os.W_OK | os.X_OK):
-                    return self._explained(PermissionError(13, "permission denied"))
-                return None
+                problem = write_problem(path)
+                return None if problem is None else self._explained(problem)
             with contextlib.closing(self._connect("rw", timeout=LOCKED_S)) as connection:
                 _check_version(connection)
                 connection.execute("BEGIN IMMEDIATE")
@@ -343,7 +341,7 @@ class SqliteStore:
             what, fix = next((found for known, found in FAULTS.items() if name.startswith(known)), BROKEN)
         elif isinstance(problem, OSError):
             why = (problem.strerror or type(problem).__name__).lower()
-            what, fix = f"cannot be opened: {why}", FAULTS["SQLITE_PERM"][1]
+            what, fix = f"cannot be opened: {why}", write_hint(problem, FAULTS["SQLITE_PERM"][1])
         elif problem.args:
             what, fix = problem.args
         return PluginError(f"the file {self.where} {what}", hint=fix)

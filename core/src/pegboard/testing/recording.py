@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import attrs
 
 from pegboard._values import Value
-from pegboard.config import looks_secret, mask_text, setting
+from pegboard.config import looks_secret, mask_text, setting, write_hint
 from pegboard.context import mask
 from pegboard.contract import Finding, Layer
 from pegboard.errors import ConfigError, ErrorCode, Retry, ToolError
@@ -232,7 +232,7 @@ class Recording:
                 beside.unlink(missing_ok=True)
             raise ConfigError(
                 f"the recording {self._path} cannot be written: {problem.strerror or problem}",
-                hint="name a file in a folder that may be written",
+                hint=write_hint(problem, "name a file in a folder that may be written"),
             ) from problem
 
     def note(self, tool: Tool, arguments: Mapping[str, Any], result: ToolResult, secrets: tuple[str, ...]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from typing import TYPE_CHECKING
 
 from pegboard.errors import PegboardError
@@ -131,13 +132,15 @@ def make_plugin(name: str, folder: Path) -> Path:
 
     Raises:
         PegboardError: the name is not valid, or the folder is there already.
+        OSError: it cannot be written; what was written of it is removed.
 
     .. versionadded:: 0.1
     """
     name = name.removeprefix("pegboard-")
     if not _NAME.fullmatch(name):
         raise PegboardError(
-            f"{name[:40]!r} is not a name for a plugin", hint="use small letters, digits and hyphens: coin, word-count"
+            f"{name[:40]!r} is not a name for a plugin",
+            hint="use small letters (a to z), digits and hyphens, a letter first: coin, word-count",
         )
     root = folder / f"pegboard-{name}"
     if root.exists():
@@ -153,8 +156,12 @@ def make_plugin(name: str, folder: Path) -> Path:
         f"src/{module}/py.typed": "",
         f"tests/test_{tool}.py": TESTS,
     }
-    for path, template in files.items():
-        target = root / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(template.format(name=name, tool=tool, module=module), encoding="utf-8")
+    try:
+        for path, template in files.items():
+            target = root / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(template.format(name=name, tool=tool, module=module), encoding="utf-8")
+    except OSError:
+        shutil.rmtree(root, ignore_errors=True)  # half a package would be "there already" at the next try
+        raise
     return root

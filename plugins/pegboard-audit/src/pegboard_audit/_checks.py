@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from pegboard import Finding
+from pegboard.config import write_hint, write_problem
 from pegboard_audit._errors import AuditError
 from pegboard_audit.reading import AuditReader
 from pegboard_audit.settings import file_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from pegboard_audit.settings import AuditDbSettings
 
@@ -30,19 +29,13 @@ def findings(settings: AuditDbSettings) -> Iterator[Finding]:
     except AuditError as problem:
         yield Finding("calls are not written down", WHERE, problem.message, problem.hint or "look at the file")
         return
-    folder = _first_there(path if path.exists() else path.parent)
     if settings.file is not None and not path.parent.is_dir():
         why, fix = f"the folder {path.parent} does not exist", "make the folder, or name another file"
         yield Finding("calls are not written down", WHERE, why, fix)
-    elif not os.access(folder, os.W_OK):
-        why, fix = f"{folder} is read-only for this user", "let this user write it, or name another file"
-        yield Finding("calls are not written down", WHERE, why, fix)
+    elif (refused := write_problem(path)) is not None:
+        fix = write_hint(refused, "let this user write it and its folder, or name another file")
+        yield Finding("calls are not written down", WHERE, f"{path} cannot be written: {refused.strerror}", fix)
     else:
         kept = f"in {path}, for {settings.days:g} days or up to {settings.megabytes:g} MB"
         fix = "nothing; pegboard audit shows them, enabled = false writes none"
         yield Finding("calls are written down", WHERE, kept, fix, "note")
-
-
-def _first_there(path: Path) -> Path:
-    """The path, else the nearest folder above that is there: what is missing is made in that."""
-    return next((one for one in (path, *path.parents) if one.exists()), path)

@@ -40,7 +40,7 @@ from pegboard_confine.relay import Refused, Relay
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["HOME", "Box", "ConfineError", "Policy", "prepare", "why_not"]
+__all__ = ["HOME", "Box", "ConfineError", "Policy", "home_error", "prepare", "why_not"]
 
 HOME = "/home/confined"
 """Its home, as it sees it.
@@ -311,8 +311,19 @@ async def prepare(
     try:
         return await trio.to_thread.run_sync(make)
     except OSError as failed:
-        why = f"its sandbox cannot be made: {failed.strerror or type(failed).__name__}"
-        raise ConfineError(why, "Look at the folder of its home.") from None
+        raise home_error(policy.home, failed) from None
+
+
+def home_error(home: str, problem: OSError) -> ConfineError:
+    """Why there is no sandbox where the files of its home cannot be written.
+
+    .. versionadded:: 0.1
+    """
+    from pegboard.config import write_hint
+
+    fix = write_hint(problem, f"let this user write {os.path.dirname(home)}")
+    why = f"its home in the sandbox, {home}, cannot be made: {problem.strerror or type(problem).__name__}"
+    return ConfineError(why, f"{fix[0].upper()}{fix[1:]}.")
 
 
 def _filter(policy: Policy) -> bytes:

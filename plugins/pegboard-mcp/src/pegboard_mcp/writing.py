@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from pegboard import ConfigError
-from pegboard.config import looks_secret, mask_text, replace_file
+from pegboard.config import looks_secret, mask_text, replace_file, write_hint
 from pegboard.text import visible
 from pegboard_mcp.definitions import MASKED
 from pegboard_mcp.secrets import MIN_SECRET, secrets_of_args, secrets_of_config, secrets_of_url
@@ -68,7 +68,8 @@ def write(path: Path, content: bytes, *, like: Path | None = None) -> None:
         replace_file(target, content, model.stat().st_mode & 0o777 if model.exists() else None)
     except (OSError, RuntimeError) as problem:
         why = getattr(problem, "strerror", None) or "the path leads in a circle"
-        raise ConfigError(f"{path} cannot be written: {why}", hint="look at who may write there") from None
+        hint = write_hint(problem, "look at who may write there")
+        raise ConfigError(f"{path} cannot be written: {why}", hint=hint) from None
 
 
 def diff(path: Path, before: str, after: str, secrets: Iterable[str] = (), *, is_clean: bool = False) -> str:

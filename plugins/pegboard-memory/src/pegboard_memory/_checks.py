@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from typing import TYPE_CHECKING
 
 from pegboard import Finding
+from pegboard.config import write_hint, write_problem
 from pegboard_memory import _database as database
 from pegboard_memory import _semantic as semantic
 from pegboard_memory._trouble import StorageError, trouble_of
@@ -14,6 +14,7 @@ from pegboard_memory.settings import MemorySettings, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 WHERE = "[plugins.memory]"
 
@@ -44,13 +45,15 @@ def _of_the_file(settings: MemorySettings) -> Iterator[Finding]:
                 "memories cannot be read", f"{WHERE} url", trouble.words, "repair the file, or name another as url"
             )
         else:
-            if not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)):
-                yield Finding(
-                    "memories cannot be written",
-                    f"{WHERE} url",
-                    "the file or its folder is read-only for this user",
-                    "let this user write the file and its folder, or name another as url",
-                )
+            yield from _of_writing(path)
+    else:
+        yield from _of_writing(path)
+
+
+def _of_writing(path: Path) -> Iterator[Finding]:
+    if (problem := write_problem(path)) is not None:
+        fix = write_hint(problem, "let this user write the file and its folder, or name another as url")
+        yield Finding("memories cannot be written", f"{WHERE} url", f"{path}: {problem.strerror}", fix)
 
 
 def _of_sqlite() -> Iterator[Finding]:

@@ -128,7 +128,7 @@ def nats() -> None:
 def init(run: ProgramRun, folder: str, listen: str, store: str | None, bots: tuple[str, ...]) -> None:
     """Write a server's configuration, and the keys of a host, a worker, a watcher and bots."""
     from pegboard.cli import emit
-    from pegboard.config import private_folder, write_private
+    from pegboard.config import private_folder, write_hint, write_private
     from pegboard_nats.accounts import CONFIG, roles, server_config
     from pegboard_nats.credentials import KeyPair
 
@@ -149,7 +149,7 @@ def init(run: ProgramRun, folder: str, listen: str, store: str | None, bots: tup
             write_private(to / name, text.encode())
     except OSError as problem:
         why = (problem.strerror or type(problem).__name__).lower()
-        raise ConfigError(f"{to} cannot be written: {why}", hint="name another --folder") from None
+        raise ConfigError(f"{to} cannot be written: {why}", hint=write_hint(problem, "name another --folder")) from None
     emit(
         f"{to / CONFIG}: run it with `nats-server -c {to / CONFIG}`\n"
         f"{', '.join(str(to / f'{name}.nk') for name in keys)}: secret keys; give each machine its own alone, and "

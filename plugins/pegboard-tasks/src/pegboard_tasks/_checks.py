@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from pegboard import Finding
+from pegboard.config import write_hint, write_problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -39,25 +39,14 @@ def make_check(url: str | None) -> Callable[[object], Iterable[Finding]]:
 
 
 def _check_file(path: Path, *, make_folder: bool) -> Iterator[Finding]:
-    if path.exists():
-        yield from _check_permission(path)
-        yield from _check_folder(path.parent)
-        yield from _check_tables(_reading_engine(path))
-    elif path.parent.is_dir():
-        yield from _check_folder(path.parent)
-    elif not make_folder:
+    if not path.exists() and not make_folder and not path.parent.is_dir():
         yield Finding(WHAT, WHERE, f"the folder {path.parent} is not there", f"run: mkdir -p '{path.parent}'")
-
-
-def _check_permission(path: Path) -> Iterator[Finding]:
-    if not os.access(path, os.R_OK | os.W_OK):
-        yield Finding(WHAT, WHERE, f"{path} cannot be read and written", f"run: chmod u+rw '{path}'")
-
-
-def _check_folder(folder: Path) -> Iterator[Finding]:
-    if not os.access(folder, os.W_OK | os.X_OK):
-        why = f"nothing can be written in {folder}, where SQLite keeps its log"
-        yield Finding(WHAT, WHERE, why, f"run: chmod u+wx '{folder}'")
+        return
+    if (problem := write_problem(path)) is not None:
+        fix = write_hint(problem, f"run: chmod u+rwX '{path.parent}' '{path}'")
+        yield Finding(WHAT, WHERE, f"{path} cannot be written: {problem.strerror}", fix)
+    if path.exists():
+        yield from _check_tables(_reading_engine(path))
 
 
 def _check_server(url: str) -> Iterator[Finding]:

@@ -18,6 +18,7 @@ import click
 
 from pegboard import ConfigError
 from pegboard.cli import quiet, waiting
+from pegboard.config import write_hint
 from pegboard_toolgen._texts import as_word, counted, shown
 from pegboard_toolgen.profile import EXECUTION_MODELS, RUNTIMES, TYPES
 
@@ -218,7 +219,8 @@ def _refused(problem: OSError) -> ConfigError:
     if (name and Path(name).is_relative_to(temporary)) or (problem.errno in (errno.ENOSPC, errno.EDQUOT) and not name):
         return ConfigError(f"the temporary folder cannot be used: {why}", hint="make room there, or set TMPDIR")
     what = shown(Path(name).name, 80) if name else "a file or folder"
-    return ConfigError(f"{what} cannot be used: {why}", hint="look at its rights, and at what it is")
+    hint = write_hint(problem, "look at its rights, and at what it is")
+    return ConfigError(f"{what} cannot be used: {why}", hint=hint)
 
 
 def _folder(given: Path | None) -> Path:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from pegboard import ConfigError
+from pegboard.config import write_hint
 from pegboard.schema.jsontext import JsonTextError, loads
 from pegboard_toolgen._texts import counted, shown, to_bytes
 from pegboard_toolgen.parts import FULL
@@ -249,9 +250,8 @@ class Folder:
             stuck = self._put_back(replaced)
             why = problem.strerror if isinstance(problem, OSError) else problem
             text = f"; {_listed(stuck)} {_are(stuck)} new already" if stuck else ""
-            raise ConfigError(
-                f"{shown(self.path.name)} cannot be written: {why}{text}", hint="look at its rights and room"
-            ) from None
+            hint = write_hint(problem, "look at its rights")
+            raise ConfigError(f"{shown(self.path.name)} cannot be written: {why}{text}", hint=hint) from None
         finally:
             for path in beside.values():
                 with contextlib.suppress(OSError):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from pegboard_chat.conversation import Conversation
 
-NOT_WRITTEN = "look at its rights and at the room on its disk, or name another file"
+NOT_WRITTEN = "look at its rights, or name another file"
 MAX_SAVED = 64 * 1024 * 1024
 """The largest conversation that is read, in bytes."""
 MAX_HISTORY = 1024 * 1024
@@ -32,7 +32,12 @@ def write_private(path: Path, text: str) -> None:
     try:
         config.write_private(path.resolve(), text.encode("utf-8"))
     except (OSError, RuntimeError, ValueError) as problem:
-        raise ConfigError(f"{path} cannot be written: {_why(problem)}", hint=NOT_WRITTEN) from None
+        raise _not_written(path, problem) from None
+
+
+def _not_written(path: Path, problem: Exception) -> ConfigError:
+    hint = config.write_hint(problem, NOT_WRITTEN)
+    return ConfigError(f"{path} cannot be written: {_why(problem)}", hint=hint)
 
 
 def _why(problem: Exception) -> str:
@@ -56,7 +61,7 @@ def require_writable(path: Path) -> None:
         if not os.access(target.parent, os.W_OK):
             raise ConfigError(f"{path} cannot be written: its folder is read-only to you", hint="name a file elsewhere")
     except (OSError, RuntimeError, ValueError) as problem:
-        raise ConfigError(f"{path} cannot be written: {_why(problem)}", hint=NOT_WRITTEN) from None
+        raise _not_written(path, problem) from None
 
 
 def save_conversation(path: Path, conversation: Conversation) -> None:

@@ -18,7 +18,7 @@ import stat
 from typing import TYPE_CHECKING, Any
 
 from pegboard import PluginError
-from pegboard.config import replace_file
+from pegboard.config import replace_file, write_hint
 from pegboard.limits import DIGESTED_BYTES
 from pegboard.text import HIDDEN_CHARACTERS
 from pegboard_mcp.lock.pins import Key, Pin
@@ -172,7 +172,7 @@ def write_lock(path: Path, pins: Iterable[Pin]) -> None:
         why = os.strerror(problem.errno or errno.EIO)
         raise LockError(
             f"{name_of(path)} cannot be written: {why}",
-            hint=OTHER_FILE,
+            hint=write_hint(problem, OTHER_FILE),
         ) from None
 
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from pegboard.config import private_folder, user_folder
 from pegboard_confine.bounds import Bounds
 from pegboard_confine.network import Rules
-from pegboard_confine.sandbox import Box, ConfineError, Policy, prepare
+from pegboard_confine.sandbox import Box, ConfineError, Policy, home_error, prepare
 from pegboard_mcp.client._errors import LinkError
 from pegboard_mcp.definitions import BOUNDS
 from pegboard_mcp.files import files_of
@@ -121,8 +121,7 @@ async def make_box(definition: ServerDefinition, argv: Sequence[str], own: Mappi
     except ConfineError as problem:
         raise fault_of(problem) from None
     except OSError as problem:
-        why = f"its home in the sandbox cannot be made: {problem.strerror}"
-        raise LinkError("not_confined", why, "Look at the user's folder for data.") from None
+        raise fault_of(home_error(policy.home, problem)) from None
 
 
 def fault_of(problem: ConfineError) -> LinkError:
