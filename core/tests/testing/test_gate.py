@@ -146,6 +146,47 @@ def test_the_project_in_the_folder_is_checked_where_none_is_named(published, tmp
     assert [step.name for step in run_gate() if not step.ok] == []
 
 
+def test_an_example_that_is_refused_says_nothing_of_deadlines(published):
+    found = steps(published(GOOD.replace('{"text": "a b"}', '{"test": "a b"}')))
+    assert not found["examples hold"].ok
+    assert found["cancellation"].ok
+
+
+@pytest.mark.parametrize("content", [b"x", b"[]", b"\xff", b"[" * 100_000])
+def test_a_surface_that_nobody_here_wrote_is_a_step_that_fails(published, tmp_path, content):
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "pegboard-sample"\n')
+    (tmp_path / "surface.json").write_bytes(content)
+    found = steps(published(GOOD))["surface"]
+    assert not found.ok
+    assert "remove it" in found.fix
+
+
+def test_a_surface_that_cannot_be_written_is_a_step_that_fails(published, tmp_path):
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "pegboard-sample"\n')
+    (tmp_path / "surface.json").symlink_to(tmp_path / "no" / "surface.json")
+    found = steps(published(GOOD))["surface"]
+    assert not found.ok
+    assert "No such file" in found.seen
+    assert found.fix
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"[project", "cannot be read"),
+        (b"\xff", "cannot be read"),
+        (b"project = 1", "no name"),
+        (b"[project]", "no name"),
+        (b"[project]\nname = 1", "no name"),
+    ],
+)
+def test_a_project_that_is_broken_is_not_said_to_be_missing(tmp_path, content, says):
+    (tmp_path / "pyproject.toml").write_bytes(content)
+    with pytest.raises(PegboardError, match=says) as raised:
+        list(run_gate(project=tmp_path))
+    assert raised.value.hint
+
+
 def test_without_a_project_or_a_name_the_cure_is_said(tmp_path):
     with pytest.raises(PegboardError) as raised:
         list(run_gate(project=Path(tmp_path)))

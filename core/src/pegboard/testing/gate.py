@@ -24,8 +24,11 @@ import attrs
 
 from pegboard._frozen import thaw
 from pegboard._installed import installed_plugins
+from pegboard.config import write_hint
+from pegboard.config._files import load_bytes
 from pegboard.doctor import SAFE_NAME, hidden_in
 from pegboard.errors import ErrorCode, PegboardError, PluginError
+from pegboard.limits import JSON_BYTES
 from pegboard.schema.near import NearNames
 
 if TYPE_CHECKING:
@@ -86,6 +89,7 @@ HOSTILE = (
     "x" * 20_000,
 )
 
+PYPROJECT = "pyproject.toml"
 SURFACE = "surface.json"
 
 
@@ -145,12 +149,18 @@ def run_gate(distribution: str | None = None, *, project: Path | None = None) ->
 
 def _name_of_project(project: Path) -> str:
     try:
-        name = tomllib.loads((project / "pyproject.toml").read_text(encoding="utf-8"))["project"]["name"]
-    except (OSError, ValueError, KeyError) as problem:
+        table = tomllib.loads((project / PYPROJECT).read_text(encoding="utf-8")).get("project")
+    except FileNotFoundError:
         raise PegboardError(
             "there is no project here", hint="name a distribution: pegboard check pegboard-coin"
-        ) from problem
-    return str(name)
+        ) from None
+    except (OSError, ValueError) as problem:
+        why = getattr(problem, "strerror", None) or problem
+        raise PegboardError(f"{PYPROJECT} cannot be read: {why}", hint="repair it") from None
+    name = table.get("name") if isinstance(table, dict) else None
+    if not isinstance(name, str):
+        raise PegboardError(f"{PYPROJECT} has no name of a project", hint='write [project] name = "pegboard-coin"')
+    return name
 
 
 def _plugin_names(distribution: str) -> list[str]:
@@ -358,9 +368,11 @@ async def _run_cancelled(session: Session, tools: list[Tool]) -> Step:
 
     faults = []
     for tool in tools:
-        if not (tool.read_only and tool.examples):
+        examples = [thaw(one.arguments) for one in tool.examples] if tool.read_only else []
+        # One that is refused says nothing of deadlines: it has its own step.
+        arguments = next((one for one in examples if session.check(tool.name, one).error is None), None)
+        if arguments is None:
             continue
-        arguments = thaw(tool.examples[0].arguments)
         for what, timeout_s in (("cancelled", None), ("timed out", 0.0)):
             began = trio.current_time()
             with trio.CancelScope() as scope:
@@ -381,16 +393,20 @@ def _surface(distribution: str, tools: list[Tool], project: Path) -> Step:
     from importlib.metadata import version
 
     path = project / SURFACE
-    is_this = (project / "pyproject.toml").exists() and _is_project(project, distribution)
+    is_this = (project / PYPROJECT).exists() and _is_project(project, distribution)
     now = {"version": version(distribution), "tools": {tool.name: thaw(tool.public_definition) for tool in tools}}
     if not is_this:
         return Step(
             "surface", True, f"{_count_of(tools)}; run it in the project's folder to compare with the last release"
         )
     if not path.exists():
-        path.write_text(_shown(now), encoding="utf-8")
-        return Step("surface", True, f"written to {SURFACE}; commit it, and the next change will show")
-    was = json.loads(path.read_text(encoding="utf-8"))
+        return _write_surface(path, now, f"written to {SURFACE}; commit it, and the next change will show")
+    try:
+        was = json.loads(load_bytes(path, JSON_BYTES))
+    except (PegboardError, ValueError, RecursionError):
+        was = None
+    if not isinstance(was, dict):
+        return Step("surface", False, f"{SURFACE} is not what was written here", "remove it; the next run writes it")
     if was.get("tools") == now["tools"]:
         return Step("surface", True, "as it was")
     difference = "\n".join(
@@ -403,8 +419,16 @@ def _surface(distribution: str, tools: list[Tool], project: Path) -> Step:
         return Step(
             "surface", False, f"it changed:\n{difference}", f"raise the version, or remove {SURFACE} to accept it"
         )
-    path.write_text(_shown(now), encoding="utf-8")
-    return Step("surface", True, f"it changed with the version, from {was.get('version')}:\n{difference}")
+    return _write_surface(path, now, f"it changed with the version, from {was.get('version')}:\n{difference}")
+
+
+def _write_surface(path: Path, now: dict[str, Any], seen: str) -> Step:
+    try:
+        path.write_text(_shown(now), encoding="utf-8")
+    except OSError as problem:
+        fix = write_hint(problem, "let this user write it and its folder")
+        return Step("surface", False, f"{SURFACE} cannot be written: {problem.strerror}", fix)
+    return Step("surface", True, seen)
 
 
 def _is_project(project: Path, distribution: str) -> bool:
