@@ -38,6 +38,13 @@ def test_arguments_are_read_by_the_schema(run, tools, words, out):
     assert (answer.status, answer.out) == (0, out), answer.err
 
 
+@pytest.mark.parametrize("words", [["value=a\udcff"], ["a\udcff"], ["times=\udcff", "value=a"]])
+def test_bytes_of_the_shell_that_are_no_text_are_refused_and_not_dropped(run, tools, words):
+    answer = run("call", "echo", *words)
+    assert (answer.status, answer.out) == (2, "")
+    assert "it is not valid UTF-8" in answer.err
+
+
 def test_arguments_come_from_a_file_or_stdin(run, tools, tmp_path):
     (tmp_path / "a.json").write_text('{"value": "file"}')
     assert run("call", "echo", "--args", f"@{tmp_path}/a.json").out == "file\n"

@@ -51,6 +51,26 @@ def test_list_says_so_where_nothing_matches(run, tools):
     assert "no tool matches" in answer.err
 
 
+@pytest.mark.parametrize(
+    ("word", "hint"), [("generl", "did you mean 'general'?"), ("unicorn", "there are: general, math")]
+)
+def test_list_says_which_categories_there_are_where_none_is_meant(run, tools, word, hint):
+    answer = run("list", "--category", word)
+    assert (answer.status, answer.out) == (0, "")
+    assert f"no tool has the category {word!r}; {hint}" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [(("list", "--wait", "soon"), "'soon' is not a number"), (("call", "echo", "--times", "x"), "No such option")],
+)
+def test_what_is_not_a_number_is_said_in_words(run, tools, words, says):
+    answer = run(*words)
+    assert answer.status == 2
+    assert says in answer.err
+    assert "range" not in answer.err
+
+
 def test_list_says_what_to_do_where_nothing_hangs(run, site):
     site.install("nothing", "from pegboard import hookimpl\n\n@hookimpl\ndef provide_tools():\n    return []\n")
     answer = run("list", plugins=("nothing",))

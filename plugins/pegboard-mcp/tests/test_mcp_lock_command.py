@@ -387,6 +387,9 @@ def test_a_name_that_nobody_has_is_wrong_usage(run_lock: Any) -> None:
     with pytest.raises(ConfigError, match="there is no tool 'gret'") as caught:
         run_lock(Server(a_tool("greet")), "gret")
     assert caught.value.hint == "did you mean greet?"
+    with pytest.raises(ConfigError, match="there is no tool 'sgn'") as caught:
+        run_lock(Server(a_tool("greet")), "sgn")
+    assert caught.value.hint == "did you mean sign?"
     assert run_lock(Server(a_tool("greet")), "greet").status == 1
 
 

@@ -69,6 +69,11 @@ def command(
     note_absent(statuses)
     note_held(board)
     _note_refused(board, tools, everything=everything)
+    categories = {entry.tool.category for entry in plans.values()}
+    if category is not None and plans and category not in categories:
+        from pegboard.schema.near import hint_of
+
+        note(printable_line(f"no tool has the category {category[:60]!r}; {hint_of(category, sorted(categories))}"))
     _note_the_rest(board, found=bool(tools), filtered=bool(board.registry.plans))
 
 

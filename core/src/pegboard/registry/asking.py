@@ -163,9 +163,8 @@ class Asking:
         self._order.clear()
         self._only_named.clear()
         if record.named or guards or record.builtin or self.strict:
-            why = (
-                "the configuration names it" if record.named else "it guards tools" if guards else "the host is strict"
-            )
+            others = "it guards tools" if guards else "the host is strict"
+            why = "the configuration names it, or the command" if record.named else others
             raise PluginError(
                 f"plugin {record.label} failed at {where}: {cause}",
                 hint=f"{record.cure}; this is fatal because {why}",

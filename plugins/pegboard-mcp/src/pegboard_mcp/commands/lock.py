@@ -221,8 +221,10 @@ def _require_known(names: Collection[str], keys: Collection[Key], run: ProgramRu
     known = {key.name for key in keys} | set(board.registry.plans) | set(board.rejected_tools)
     for name in names:
         if name not in known:
-            near = NearNames().find(name, sorted(known))
+            near = NearNames().find(name, sorted({*known, *OWN}))
             hint = f"did you mean {near[0]}?" if near else "pegboard list shows the tools on the board"
+            if f"server:{name}" in known:
+                hint = f"it is a server, whose entry is server:{name}; pegboard lock without a name shows all changes"
             raise ConfigError(f"there is no tool {name[:80]!r}, and none was accepted", hint=hint)
 
 

@@ -75,7 +75,7 @@ async def probe(
 
     report = Report(is_confined=definition.confine is True)
     looking = _Looking(definition, tell)
-    tell("started, and asked what it offers")
+    tell("starting it, and asking what it offers")
     first = await looking.listings("pegboard", wait_s)
     if not first:
         report.problem = looking.problem
@@ -147,7 +147,7 @@ class _Looking:
             found.append(await _read(connection))
             self._slowest_s = max(self._slowest_s, time.monotonic() - began)
             if wait_s:
-                self._tell(f"watched for {wait_s:g} s")
+                self._tell(f"watching it for {wait_s:g} s")
                 await trio.sleep(wait_s)
                 found.append(await _read(connection))
 
