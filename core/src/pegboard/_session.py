@@ -137,6 +137,7 @@ class HostSession(Session):
         observers, unobserved = runtime.observers, None
         if timeout_s is not None or (observers and runtime.asked_first is None):
             return await self._call_with_care(name, arguments, id, timeout_s, None)
+        # A name comes from a model and may be a list or an object, which have no hash: `get` would raise.
         plan = self._visible.plans.get(name) if type(name) is str else None
         if plan is None or perf_counter() - host.last_checkpoint > CHECKPOINT_S:
             return await self._call_with_care(name, arguments, id, timeout_s, None)
@@ -400,6 +401,8 @@ class HostSession(Session):
         assert self._confirm is not None, "whoever asks has looked"
         if (asked := asked_here.get()) is not None:
             asked.append(confirmation.question)
+        # The clocks stand while a person is asked, from the first of several questions to the last: what they hold is
+        # how much was left.
         if not self._asking:
             for scope in self._held:
                 self._held[scope], scope.deadline = scope.deadline - trio.current_time(), float("inf")
@@ -449,6 +452,7 @@ def _by_the_callers_deadline(
     if result.error is None:
         details = {**(result.details or {}), "late": True, "timeout_s": timeout_s}
         return ToolResult(result.content, result.data, None, details, result.id, result.name, result.duration_ms)
+    # A tool that breaks when it is told to end did not fail: it ran out of time. Any other error is its real answer.
     if result.error.code is ErrorCode.INTERNAL_ERROR:
         return ToolResult.of_error(timed_out(tool, timeout_s, by="caller"))
     return result

@@ -238,6 +238,8 @@ class Host:
         state, reason = self.board.source_states[source]
         if not state.is_coming or (state is SourceState.CONFIGURED and reason is not None):
             self._answered.add(source)
+        # A `trio.Event` happens once and has no `clear`: who waits has this one, and who comes later waits for the
+        # next.
         self._source_moved.set()
         self._source_moved = trio.Event()
 
@@ -251,6 +253,7 @@ class Host:
 
         .. versionadded:: 0.1
         """
+        # The supervisor runs on after a scope that was cancelled, and starts the source anew.
         scope = self._source_scopes.get(name)
         if scope is None:
             raise ToolError(ErrorCode.NOT_FOUND, f"no source named {name[:80]!r} runs on this host")
@@ -402,9 +405,11 @@ class Host:
                 except BaseException as problem:
                     pass_on(problem)  # the host's own end, and Ctrl-C
                     log.exception("source %s crashed", source.name, exc_info=problem)
+                    # One that ran for longer than the longest pause was well: its next crash is a first one.
                     if trio.current_time() - began > BACK_OFF_S[1]:
                         pause_s = BACK_OFF_S[0]
                     slot.crashed(problem)
+                    # Jitter: sources that one outage ended do not all come back in the same moment, again and again.
                     await trio.sleep(pause_s * random.uniform(0.5, 1.5))
                     pause_s = min(2 * pause_s, BACK_OFF_S[1])
                 else:
@@ -482,6 +487,8 @@ async def _forgiving(
         finally:
             scope.shield, scope.deadline = True, trio.current_time() + LEAVE_S
             try:
+                # Without what ended the block: an exit that answers true would swallow it (PEP 343), and the host's end
+                # is not the plugin's to stop.
                 await manager.__aexit__(None, None, None)
             except BaseException as problem:
                 pass_on(problem)  # the scope's own end, and Ctrl-C
@@ -539,6 +546,8 @@ async def open_host(
             # Resources may hold nurseries: they lie around the host's own, which ends first. A limit store may use one.
             await host._open_resources(stack)
             stack.push_async_callback(host._close_limit_store)
+            # A nursery around a `yield` is sound in a context manager alone (flake8-async, ASYNC101): its block always
+            # comes back.
             async with trio.open_nursery() as tasks:
                 host._nursery = tasks
                 try:

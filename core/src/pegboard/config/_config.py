@@ -518,6 +518,7 @@ class Config:
                 if isinstance(item, str) and (named or self._is_secret(place)):
                     found.add(str(item))
             found |= {step for step, shown in zip(path, self._shown(path), strict=True) if shown != step}
+        # A short one may be part of a longer: masked first, it would leave the rest of that to be read.
         return sorted((secret for secret in found if len(secret) >= MIN_SECRET), key=len, reverse=True)
 
     def _raise(self, faults: Iterable[Fault]) -> None:

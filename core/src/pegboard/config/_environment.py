@@ -35,6 +35,7 @@ def fold(key: str) -> str:
 def environment_layers(environ: Mapping[str, str], values: Mapping[str, Any]) -> tuple[list[Layer], list[ConfigFault]]:
     """One layer for each variable, to lie over `values`; and what is wrong with their names."""
     layers, faults = [], []
+    # Sorted: which of two spellings of one key holds must not depend on the order in which a shell passed them.
     for name in sorted(environ):
         if not name.startswith(PREFIX) or name in NO_SETTINGS or not environ[name]:
             continue

@@ -156,6 +156,7 @@ def _load_bytes_or_nothing(path: Path) -> bytes:
 
 def _decode(content: bytes) -> str:
     try:
+        # Editors of Windows put a byte order mark first, which `tomllib` does not read.
         return content.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as problem:
         line = content[: problem.start].count(b"\n") + 1
@@ -223,6 +224,8 @@ def _read_yaml(text: str) -> Any:
     loader = None
     try:
         loader = yaml.SafeLoader(text)
+        # The tree, and no values of it: those of SafeLoader share what an alias stands for, so that to count or to copy
+        # them takes as many steps as a page of aliases of aliases stands for ("billion laughs").
         node = loader.get_single_node()
         return None if node is None else _Builder(loader).build(node, 0)
     except yaml.MarkedYAMLError as problem:
@@ -272,6 +275,8 @@ class _Builder:
         for key_node, value_node in node.value:
             value = self.build(value_node, depth + 1)
             if key_node.tag == "tag:yaml.org,2002:merge":
+                # Of several merged tables the first wins, and the table's own keys over all of them
+                # (yaml.org/type/merge.html).
                 for part in reversed(value if isinstance(value, list) else [value]):
                     if not isinstance(part, dict):
                         self._refuse(key_node, "a merge key (<<) without a table")

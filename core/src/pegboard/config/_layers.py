@@ -126,6 +126,7 @@ class Tree(Shown):
                     self.origins.setdefault(here, origin)
                 self._lay(below[key], value, here, origin)
             else:
+                # A value stands in the place of a table: what was said inside of that has no origin any more.
                 if isinstance(below.get(key), dict):
                     for old in [old for old in self.origins if old[: len(here)] == here]:
                         del self.origins[old]

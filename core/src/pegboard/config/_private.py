@@ -88,6 +88,8 @@ def replace_file(path: Path, content: bytes, mode: int | None = None) -> None:
             if os.name == "posix":
                 os.fchmod(number, mode)
             file.write(content)
+            # Before the rename: else power that fails may leave the new name with an empty file (fsync(2); ext4
+            # allocates late).
             file.flush()
             os.fsync(number)
         os.replace(made, path)  # noqa: PTH105 - of two names
@@ -98,6 +100,7 @@ def replace_file(path: Path, content: bytes, mode: int | None = None) -> None:
 
 
 def _umask() -> int:
+    # POSIX has no call that reads it and leaves it as it is (umask(2)).
     mask = os.umask(OTHERS)  # for a moment; what another thread makes then is private
     os.umask(mask)
     return mask

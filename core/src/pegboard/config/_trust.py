@@ -97,6 +97,7 @@ def is_held(file: Path, *, state_dir: Path | None = None) -> bool | None:
 
     .. versionadded:: 0.1
     """
+    # What was noted by its content is read by its content again, though it may have become large since.
     known = _read((state_dir or default_state_dir()) / FILE).get(_key(file))
     stamp = _stamp(file, whole=known is not None and not known.startswith(_LARGE))
     return None if stamp is None else stamp == known

@@ -176,6 +176,7 @@ class _File:
             before, self._number = self._number, self._open()
             self._is_torn = False
             os.close(before)
+        # After half a line, which a full disk leaves, the next one begins on a line of its own.
         data = b"\n" * self._is_torn + text.encode("utf-8", "backslashreplace")
         while data:
             count = os.write(self._number, data)
@@ -309,6 +310,7 @@ async def _open_log(settings: AuditSettings) -> AsyncIterator[AuditLog]:
     try:
         yield audit
     finally:
+        # A host that is cancelled writes what it has noted all the same; `CLOSE_S` bounds that.
         with trio.CancelScope(shield=True):
             await trio.to_thread.run_sync(audit.close)
 

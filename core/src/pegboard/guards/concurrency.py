@@ -99,6 +99,7 @@ def make_guards(tool: Tool) -> Guard | None:
             context.held |= {places}
             return None
         semaphore, is_nested = places.semaphore, places in context.held
+        # With a free place it takes a second one, and waits for nobody.
         if is_nested and not semaphore.value:
             return recursion()
         with trio.move_on_after(wait_s):
@@ -108,6 +109,8 @@ def make_guards(tool: Tool) -> Guard | None:
                 try:
                     release = _both(await lease(store, is_nested=is_nested), release)
                 except BaseException:
+                    # Cancelled, or the store failed: a place that nobody gives back would be lost for as long as the
+                    # host runs.
                     semaphore.release()
                     raise
             context.held |= {places}

@@ -22,6 +22,7 @@ MAX_USERS = 10_000
 
 def wait_of(expected_at: float, now: float, count: int, period_s: float) -> float:
     """Seconds until a call would pass, by when the next one is expected; 0 or less: it passes now."""
+    # The burst tolerance of GCRA: all calls of a period may come at once, and then one each `period_s / count`.
     return expected_at - (period_s - period_s / count) - now
 
 
@@ -77,6 +78,7 @@ def _guard(tool: Tool, name: str, buckets: Buckets, rule: str) -> Guard:
     def refusal(wait_s: float) -> ToolError | None:
         if wait_s <= 0:
             return None
+        # Up, to the millisecond that is told: who waits for as long as this says must not be refused again.
         wait_s = math.ceil(wait_s * 1000) / 1000
         return ToolError(
             ErrorCode.RATE_LIMITED,

@@ -122,6 +122,8 @@ def _make_answer(
                 result, size = await filter_result(tool, output_validator, filters, context, result, size, trace)
             if context is not None or session.masks_secrets:  # before it is cut: what is kept can be read later
                 result = _without_secrets(tool, runtime, session, result, context, parent)
+            # `size` counts characters, and UTF-8 has at most four bytes for one (RFC 3629): what is far below the cap
+            # is never encoded to be measured.
             if size * 4 > max_bytes:
                 result = session.cut(result, int(max_bytes))
         except ToolError as refusal:
@@ -136,6 +138,7 @@ def _make_answer(
                 give_back(tool, releases)
         if notes is not None:
             result = _noted(session, result, notes)
+        # What a handler returned was stamped as it was made; its failure, and an answer of a layer, were not.
         return result if result.duration_ms else stamped(result, call_id, name, (perf_counter() - started) * 1000)
 
     return answer

@@ -29,6 +29,8 @@ def pass_on(problem: BaseException) -> None:
 
     if (interrupt := _leaf(problem, KeyboardInterrupt)) is not None:
         raise interrupt
+    # How trio tells that a scope around us is cancelled now. The exception alone does not: a tool can keep a
+    # `Cancelled` of an earlier call and raise it again.
     if trio.current_effective_deadline() == -float("inf"):
         _reraise_cancelled(problem, trio.Cancelled)
 
@@ -49,9 +51,11 @@ def classify(
         KeyboardInterrupt: somebody pressed Ctrl-C.
     """
     pass_on(problem)
+    # Whatever it raised: it was told to end, and this is how it did (the promise of `session.call`).
     if timed_out_after_s is not None:
         return timed_out(tool, timed_out_after_s)
     if isinstance(problem, BaseExceptionGroup):
+        # A nursery puts even one exception into a group (trio 0.25: strict_exception_groups).
         leaves = _leaves(problem)
         if len(leaves) == 1:
             problem = leaves[0]
@@ -117,6 +121,8 @@ def _reraise_cancelled(problem: BaseException, cancelled: type[BaseException]) -
     if isinstance(problem, cancelled):
         raise problem
     if isinstance(problem, BaseExceptionGroup):
+        # The others of the group are the tool's own. A scope catches `Cancelled` alone, so they would outlive the
+        # cancellation and reach whoever called.
         genuine, _ = problem.split(cancelled)
         if genuine is not None:
             raise genuine

@@ -102,6 +102,7 @@ async def run_in_thread(runtime: Runtime, tool: Tool, limiter: Any, invoke: Call
             ticket.ended()
 
     try:
+        # Linux keeps 15 bytes of a thread's name (pthread_setname_np(3)).
         return await trio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=limiter, thread_name=tool.name[:15])
     except BaseException:
         if started.yes and not ticket.is_over:
@@ -278,6 +279,7 @@ def _make_under_deadline(
             context.deadline, context.scope = scope.deadline, scope
         try:
             with scope:
+                # `invoke` would be one frame more for every call of the commonest kind of handler.
                 if plain:
                     value = await handler(**kwargs)
                 elif start is None:
@@ -293,6 +295,7 @@ def _make_under_deadline(
         if trace is not None:
             trace.normalise_at = perf_counter()
         result, size = usable(value, call_id, started, context)
+        # The duration began before the deadline did, so most calls are spared the second look at the clock.
         if scope.cancel_called or (result.duration_ms > limit_ms and current_time() > scope.deadline):
             result = _late(result, timeout_s)
         return result, size
@@ -325,6 +328,8 @@ def _make_start(
 
         return start_elsewhere
     if tool.run == "thread":
+        # Of its own: a thread that was left behind keeps its place. In trio's default limiter, of 40 places for all,
+        # the threads of one tool that hangs would starve every other.
         limiter = trio.CapacityLimiter(min(tool.limits.concurrency or THREADS_PER_TOOL, THREADS_PER_TOOL))
 
         async def start_thread(kwargs: Mapping[str, Any], context: CallContext | None, reached: Started) -> Any:

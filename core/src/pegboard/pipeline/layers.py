@@ -60,6 +60,7 @@ def make_layered(
     import trio
 
     waits, timeout_s = inspect.iscoroutinefunction(execute), runtime.timeout_of(tool)
+    # Of the outermost layer alone: an inner one must not answer before those around it were asked.
     may_repeat, name, ask_at_once = repeat_of(tool) is Retry.SAME, tool.name, layers[0].at_once
 
     async def layered(

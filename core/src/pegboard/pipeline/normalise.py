@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
+# By the very type, so no bool is an integer; a JSON integer is a number too (2020-12, validation, 6.1.1).
 _PRIMITIVES = {"string": (str,), "integer": (int,), "number": (float, int), "boolean": (bool,)}
 _AS_JSON: dict[type, Any] = {
     str: str,
@@ -71,6 +72,7 @@ def make_normalise(
     def normalise(value: Any, call_id: str, started: float) -> tuple[ToolResult, int]:
         kind = type(value)
         if kind in quick:
+            # Of NaN and of both infinities, and of nothing else, the difference to itself is not 0 (IEEE 754).
             if kind is float and value - value != 0:
                 raise UnusableError(f"returned {value}, which is not a number in JSON")
             try:
@@ -141,6 +143,7 @@ def to_result(value: Any, *, is_raw: bool = False) -> tuple[ToolResult, int]:
     if isinstance(value, (list, tuple)) and value and all(isinstance(item, CONTENT_TYPES) for item in value):
         return _checked(ToolResult(tuple(value)), is_raw)
     if inspect.isawaitable(value) or inspect.isasyncgen(value):
+        # Closed, it does not warn that it was never awaited.
         if inspect.iscoroutine(value):
             value.close()
         raise UnusableError("returned something to be awaited; its author has to write `async def`")

@@ -70,6 +70,8 @@ class Plan:
     async def _first_answer(
         self, session: Session, arguments: Any, call_id: str, parent: CallContext | None, trace: Trace | None
     ) -> ToolResult:
+        # No checkpoint lies between the two: trio switches tasks at checkpoints alone, so nobody compiles it a second
+        # time.
         self._compile()
         return await self.answer(session, arguments, call_id, parent, trace)
 

@@ -59,6 +59,7 @@ async def run_in_process(
         async with limiter:
             if begun is not None:
                 begun()
+            # Killed, and not asked to end: what hangs or burns CPU does not listen, and a deadline waits for nobody.
             return await workers.run_sync(
                 call_by_name,
                 str(note),

@@ -182,6 +182,8 @@ class Runtime(Shown):
 
     def watch(self, observers: Iterable[tuple[str, Observer]]) -> None:
         """From now on these hear of calls, and nobody else: the plugin of each, and the observer."""
+        # A new tuple each time: a call that is under way tells those that heard its beginning, whoever came or went
+        # since.
         self.observers = tuple(observers)
         begins = ((place, getattr(observer, "begin", None)) for place, (_, observer) in enumerate(self.observers))
         self.begins = tuple((place, begin) for place, begin in begins if begin is not None)

@@ -141,6 +141,7 @@ class GuardFailedError(ToolError):
 def _odd_guard(tool: Tool, guard: Guard, answer: object) -> ToolError:
     """A guard that answers what is not an answer has failed: it is not for the host to guess what True means."""
     if inspect.iscoroutine(answer):
+        # A coroutine that is never awaited warns when it is collected; one that was closed does not.
         answer.close()
     return _failed_guard(tool, guard, TypeError(f"it answered {type(answer).__name__}, expected ToolError or None"))
 
@@ -167,6 +168,8 @@ def make_prepare(tool: Tool, validate: Validator | None) -> Callable[[Any], Prep
     signature, schema = tool.signature, tool.input_schema
     bind = None if signature is None else signature.binder()
     lets_more_in = schema.get("type") != "object"  # a schema that says so little that a list would pass
+    # The quick path sees what the hints say. Where a tool has another schema than the one made of them, it would let
+    # through what that refuses.
     quick = signature.quick() if signature is not None and signature.schema is schema else None
 
     def prepare(arguments: Any) -> Prepared:
@@ -325,6 +328,7 @@ async def acquire(
 
 
 def give_back(tool: Tool, releases: list[Callable[[], object]]) -> None:
+    # What was taken last goes back first, as in `contextlib.ExitStack`.
     for release in reversed(releases):
         try:
             release()
@@ -351,6 +355,7 @@ async def filter_result(
         refusal: ToolError | None = None
         try:
             answer = await _ask(guard, context, result)
+            # `is True`: a guard may answer any attribute with an object of its own, as a mock does.
             if answer is result and getattr(guard.check, "reads_only", False) is True:
                 if trace is not None:
                     _record(trace, guard, None, started)

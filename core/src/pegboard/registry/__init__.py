@@ -30,6 +30,7 @@ __all__ = ["PAGE", "Page", "Registry", "Snapshot", "page_of", "search"]
 PAGE = 100
 
 
+# Without slots: `functools.cached_property` keeps its value in the instance's `__dict__`.
 @attrs.frozen(eq=False, slots=False, repr=False)
 class Snapshot(Shown):
     """The board at one moment.
@@ -85,6 +86,7 @@ class Registry:
             plans.pop(name, None)
         plans.update(put or {})
         old, self.snapshot = self.snapshot, Snapshot(self.snapshot.version + 1, plans)
+        # A copy: a watcher may end its own watch, or begin another, while it is told.
         for watcher in tuple(self._watchers):
             try:
                 watcher(old, self.snapshot)
@@ -119,6 +121,8 @@ def page_of(tools: Mapping[str, Tool], names: tuple[str, ...], cursor: str | Non
 def _cursor_of(name: str) -> str:
     import base64
 
+    # Opaque, as MCP wants cursors (server utilities, pagination), so that nobody builds one; `1:` is its form, so that
+    # there can be another.
     return base64.urlsafe_b64encode(b"1:" + name.encode("utf-8")).decode("ascii")
 
 

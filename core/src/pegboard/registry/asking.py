@@ -264,6 +264,7 @@ class Asking:
         def take(answer: Any) -> list[Any]:
             if not isinstance(answer, Iterable):  # one alone, which is what authors write first
                 raise PluginError(f"gave {kind_of(answer)}, expected a list, each of it {what}")
+            # One more than may be: an answer can be a generator that never ends.
             values = list(islice(answer, MAX_ANSWERS + 1))
             if len(values) > MAX_ANSWERS:
                 raise PluginError(f"gave more than {MAX_ANSWERS:,} answers")

@@ -182,6 +182,7 @@ class Board:
             PluginError: a guard, validator or executor cannot be made for one, or its schema cannot be held.
             ToolDefinitionError: a function cannot be made into a tool.
         """
+        # Nothing is put in place before all are made: a fault of the third leaves the first two off the board as well.
         put: dict[str, PlanEntry] = {}
         for given in tools:
             one = given if isinstance(given, Tool) else tool(given)
@@ -601,5 +602,6 @@ def load_board(
     except PluginError:
         config.raise_held()  # a plugin that fails may be one that the configuration names wrongly
         raise
+    # What is made here stays for as long as the board does: to collect meanwhile finds nothing.
     with collector_paused():
         return Board(config, loaded)

@@ -116,6 +116,7 @@ class Planner:
         asked = self._plugins.ask("make_validator", _callable, note, only, schema=schema, foreign=foreign)
         answers: list[tuple[PluginRecord, Validator]] = list(asked)
         others = [answer for answer in answers if not answer[0].builtin]
+        # Which of two validators judges must not depend on which was installed first: the configuration says it.
         if len(others) > 1:
             raise ClaimError("validate", others, f'validator = "{others[0][0].name}"')
         if others:
@@ -178,6 +179,7 @@ def _all_of(kind: type[Named]) -> Callable[[Any], list[Named]]:
     """Reads what a hook gives of that kind: one, or several."""
 
     def take(answer: Any) -> list[Named]:
+        # One more than may be: an answer can be a generator that never ends.
         given = list(islice(answer, MAX_GUARDS + 1)) if isinstance(answer, Iterable) else [answer]
         if len(given) > MAX_GUARDS:
             raise TypeError(f"gave more than {MAX_GUARDS:,} {kind.__name__.lower()}s")

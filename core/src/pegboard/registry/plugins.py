@@ -228,6 +228,7 @@ def load_plugins(
         if record.name not in left_out:
             plugins.add(record, load)
     _check_left_out(left_out)
+    # Before hooks are checked: one plugin may implement what another declares, as models of pegboard-chat.
     list(plugins.ask("add_hookspecs", plugins.manager.add_hookspecs))  # their attributes are a plugin's own code
     plugins.check_hooks()
     plugins.structure_settings(config)

@@ -120,6 +120,7 @@ class ProfileTools:
 
     def _made_of(self, name: str, entry: PlanEntry) -> tuple[PlanEntry, PlanEntry]:
         known = self._made.get(name)
+        # By identity: the same entry is the same tool, and its plan of this profile goes on counting.
         if known is not None and known[0] is entry:
             return known
         tool = entry.tool

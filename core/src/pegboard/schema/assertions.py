@@ -184,6 +184,7 @@ ASSERTIONS: dict[str, Assertion] = {
     "maximum": _number(lambda limit, value: value <= limit, "at most {}"),
     "exclusiveMaximum": _number(lambda limit, value: value < limit, "below {}"),
     "multipleOf": _number(_is_multiple, "a multiple of {}"),
+    # Characters are code points (2020-12, validation, 6.3.1, by RFC 8259), which is what Python counts.
     "minLength": _at_least(str, "character"),
     "maxLength": _at_most(str, "character"),
     "pattern": Assertion(_matches, tell_pattern),

@@ -390,6 +390,7 @@ def _is_mutable(default: Any) -> bool:
         return False
     if kind is tuple or kind is frozenset:
         return any(map(_is_mutable, default))
+    # A class with `__eq__` and no `__hash__` is compared by what may change (Python's data model, `object.__hash__`).
     return isinstance(default, (list, dict, set, bytearray)) or kind.__hash__ is None
 
 

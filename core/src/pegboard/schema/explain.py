@@ -99,6 +99,7 @@ class Document:
 
     def rules(self, schema: dict[str, Any]) -> _Rules:
         """What a schema of this document asks of a value."""
+        # By identity: a schema has no hash, and none of a document ends before the document does, so no id comes twice.
         rules = self._rules.get(id(schema))
         if rules is None:
             rules = self._rules[id(schema)] = _Rules(schema)
@@ -232,6 +233,7 @@ class _Walk:
         if self.left < 0:
             raise _SpentError
         report = _Report()
+        # A reference that is all a schema says costs a turn here and no frame: chains of them are long, stacks are not.
         for _ in range(MAX_FOLLOWED):
             if not isinstance(schema, dict):
                 if schema is False:
@@ -426,6 +428,7 @@ class _Walk:
             if not self.tried(schema["contains"], item, at).faults:
                 found.append(n)
             self.path.pop()
+        # Since 2020-12 what `contains` finds is evaluated for `unevaluatedItems` (core, 11.2).
         report.items.update(found)
         least, most = schema.get("minContains", 1), schema.get("maxContains")
         what = self.alternatives.describe(schema["contains"], at.base)
@@ -468,6 +471,8 @@ class _Walk:
             report.add([self.fault(f"anything but {what}", shorten(value))])
         if "if" in schema:
             condition = self.tried(schema["if"], value, at)
+            # What an `if` that fits has looked at is evaluated, whether or not there is a `then` (2020-12, core,
+            # 10.2.2.1).
             if not condition.faults:
                 report.see(condition)
             branch = "else" if condition.faults else "then"

@@ -367,6 +367,7 @@ def _is_named_tuple(cls: type) -> bool:
     return issubclass(cls, tuple) and hasattr(cls, "_fields") and hasattr(cls, "_field_defaults")
 
 
+# Weak: a class that a function makes, or a test, would else stay for as long as the process.
 _FIELDS: weakref.WeakKeyDictionary[type, tuple[Field, ...]] = weakref.WeakKeyDictionary()
 
 
@@ -404,6 +405,8 @@ def _fields(cls: type, scope: Scope | None) -> Iterator[Field]:
                 default = field.default if field.default is not dataclasses.MISSING else NOTHING
                 factory = field.default_factory
                 if factory is not dataclasses.MISSING:
+                    # Of these the default is known. Another factory may give another value each time, a time or an id,
+                    # which is none to show.
                     default = factory() if factory in (list, dict) else _LEFT_OUT
                 yield Field(field.name, hints[field.name], default is NOTHING, _shown(default))
     elif typing.is_typeddict(cls):
@@ -439,6 +442,7 @@ def _attrs_default(default: Any) -> Any:
 
 def _hints_of_class(cls: type, scope: Scope | None) -> dict[str, Any]:
     resolved: dict[str, Any] = {}
+    # The bases first, as dataclasses order their fields (PEP 557): what a subclass annotates again keeps its place.
     for base in reversed(cls.__mro__):
         if base.__module__ == "builtins":
             continue

@@ -136,6 +136,8 @@ def loads(
         text = text.removeprefix("\ufeff")
     if text.count("[") + text.count("{") > max_depth and _depth(text) > max_depth:
         raise JsonTextError(f"nested more than {max_depth} levels deep")
+    # Before the parser: Python reads an integer in the square of its length, and refuses one of more digits by a plain
+    # ValueError (CVE-2020-10735).
     if len(text) > MAX_DIGITS and (number := re.search(_LONG_NUMBER, re.sub(_STRING, "", text))):
         raise JsonTextError(f"a number of more than {MAX_DIGITS:,} digits ({shorten_text(number[0], 20)})")
     try:
@@ -177,6 +179,7 @@ def _decoded(data: bytes | bytearray) -> str:
         text = data.decode("utf-8")
     except UnicodeDecodeError as problem:
         raise JsonTextError("not valid UTF-8", problem.start, f"byte {problem.start}") from None
+    # A mark at the beginning is no part of the text (RFC 8259, section 8.1, lets a reader skip it).
     return text.removeprefix("\ufeff")
 
 
@@ -248,6 +251,7 @@ def is_flat(value: Any) -> bool:
             (kind is str and item.isascii())
             or kind is bool
             or item is None
+            # Nineteen digits at most: to look for 4,300 would cost more than the rest of the glance.
             or (kind is int and -(2**63) <= item < 2**63)
             or (kind is float and isfinite(item))
         ):

@@ -199,15 +199,18 @@ class _PatternParser:
         if self.take("^"):
             return _Node("nothing", r"\A")
         if self.take("$"):
+            # Python's `$` matches before a last newline as well; ECMA-262's does not, without its flag m.
             return _Node("nothing", r"\Z")
         for boundary in (r"\b", r"\B"):
             if self.take(boundary):
+                # Words of ECMA-262 are ASCII (WordCharacters); those of Python are not, but with its flag a.
                 return _Node("nothing", f"(?a:{boundary})")
         if self.take("("):
             atom = self.group(start)
         elif self.take("["):
             atom = self.character_class(start)
         elif self.take("."):
+            # All but the LineTerminators of ECMA-262; Python's dot leaves out the newline alone.
             atom = _Node("set", r"[^\n\r\u2028\u2029]", chars=_ALL - {10, 13})
         elif self.take("\\"):
             text, chars = self.escape(start)

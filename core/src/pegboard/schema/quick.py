@@ -248,6 +248,7 @@ def _take_record(cls: type, within: tuple[type, ...]) -> Take | None:
                 if not LEAST < item < MOST:  # type: ignore[operator]
                     raise _StepAsideError
             elif kind is float:
+                # NaN or infinite; `isfinite` would be a call for each field of each record.
                 if item - item != 0.0:  # type: ignore[operator]
                     raise _StepAsideError
             elif kind is str and not item.isascii() and is_half(item):  # type: ignore[attr-defined,arg-type]

@@ -62,6 +62,8 @@ class References:
         uri, name = _split(joined(base, ref))
         if target is None or f"{uri}#{name}" not in self._dynamic:
             return target
+        # The outermost of them counts (2020-12, core, 8.2.3.2): so a schema that extends a recursive one is met all the
+        # way down.
         for resource in entered:
             if f"{resource}#{name}" in self._dynamic:
                 return self._anchors[f"{resource}#{name}"]
@@ -118,6 +120,7 @@ class References:
     def _follow(self, pointer: str, start: Target) -> Target | None:
         here, base = start
         for part in pointer.split("/")[1:]:
+            # In this order: `~01` is `~1` and no slash (RFC 6901, section 4).
             step = part.replace("~1", "/").replace("~0", "~")
             if isinstance(here, dict) and step in here:
                 here = here[step]
@@ -137,6 +140,7 @@ def base_inside(schema: Any, base: str, dialect: Dialect) -> str:
     .. versionadded:: 0.1
     """
     identifier = schema.get("$id") if isinstance(schema, dict) else None
+    # In draft 7 a `$ref` hides what stands beside it, `$id` too (core, 8.3); since 2019-09 it does not.
     if not isinstance(identifier, str) or (dialect == DRAFT_7 and isinstance(schema.get("$ref"), str)):
         return base
     return _split(joined(base, identifier))[0] or base

@@ -413,10 +413,12 @@ def strict_converter() -> cattrs.Converter:
         hook = structure_hook(hint.hint if isinstance(hint, _FieldType) else hint)
         return lambda value, _: hook(value)
 
+    # cattrs finds the hook of a class by `singledispatch`: one for `object` would be one for every class.
     for leaf in LEAVES:
         if isinstance(leaf, type) and leaf is not object:
             converter.register_structure_hook(leaf, adapt(leaf))
     converter.register_structure_hook(enum.Enum, lambda value, cls: structure_hook(cls)(value))
+    # cattrs asks the factory that was registered last first: records, then all the rest.
     converter.register_structure_hook_factory(lambda hint: True, adapt)
     converter.register_structure_hook_factory(hints.is_record, lambda cls: _compile_record(cls, converter))
     return converter
@@ -473,6 +475,7 @@ def faults_of(error: BaseException, path: tuple[Step, ...] = ()) -> list[Fault]:
             for key in sorted(problem.extra_fields, key=str):
                 near = _nearest(key, known) or ("known: " + ", ".join(known[:20]) if known else None)
                 faults.append(Fault((*where, str(key)), "no such key", "an unknown key", near))
+        # What cattrs compiles reads a required field by its key: one that is missing is the bare KeyError of that.
         elif type(problem) is KeyError and where and problem.args == where[-1:]:
             faults.append(Fault(where, f"{words(expected_types)} (required)", "nothing"))
         else:

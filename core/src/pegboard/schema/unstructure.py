@@ -69,6 +69,8 @@ Writer = Callable[[Any, int], Any]
 @functools.lru_cache(maxsize=1_000)
 def _writer_of(kind: Any) -> Writer:
     """How values of a type are written, given how deep they may still be."""
+    # What is more than its base comes before it: a member of a (str, Enum) is a str, whose `str()` is its name; a named
+    # tuple is a tuple, a datetime a date.
     if issubclass(kind, enum.Enum):
         return lambda value, depth: _unstructure(value.value, depth)
     if attrs.has(kind):
