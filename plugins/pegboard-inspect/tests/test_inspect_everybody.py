@@ -229,3 +229,41 @@ def test_forced_colours_leave_what_tells_by_colour(let_in: Any, served: Any) -> 
     selected = page.get_by_role("tab", selected=True).first
     assert selected.evaluate("(one) => parseFloat(getComputedStyle(one).borderBlockEndWidth)") >= 2
     look.context.close()
+
+
+def test_every_page_says_when_the_program_is_not_to_be_had(let_in: Any, inspect_board: Any) -> None:
+    with inspect_board([]) as served:
+        looking = let_in(served.address(), wait=".empty")
+        pages = {}
+        for path in ("tools", "calls", "sources", "health"):
+            page = pages[path] = looking.context.new_page()
+            page.goto(f"{looking.base}#/{path}")
+            page.get_by_role("heading", level=1).wait_for()
+            assert page.locator("#away").is_hidden()
+        cookies = looking.context.cookies()
+        looking.context.clear_cookies()
+        for page in pages.values():
+            page.get_by_text("This browser was not let in, or has to come again: what is shown here").wait_for()
+        looking.context.add_cookies(cookies)
+        for page in pages.values():
+            page.locator("#away").wait_for(state="hidden")
+    for page in pages.values():
+        page.get_by_text("The program does not answer: what is shown here is as it was").wait_for()
+    looking.context.close()
+
+
+def test_a_page_that_was_left_before_it_was_there_is_not_drawn_over_the_next(let_in: Any, inspect_board: Any) -> None:
+    with inspect_board([]) as served:
+        looking = let_in(served.address(), wait=".empty")
+        page, held = looking.page, []
+        page.route("**/api/pages/health", lambda route: held.append(route))
+        page.goto(f"{looking.base}#/health")
+        page.wait_for_selector(".page-health", state="attached")
+        looking.show("calls", ".counts .fact")
+        for route in held:
+            route.abort()
+        looking.show("sources", "h1")
+        looking.show("calls", ".counts .fact")
+        assert page.get_by_role("heading", level=1).inner_text() == "Calls"
+        assert held
+        looking.context.close()

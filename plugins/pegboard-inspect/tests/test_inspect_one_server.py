@@ -220,7 +220,9 @@ def test_what_the_server_asks_is_a_dialog_on_any_page_and_is_answered_by_hand(le
         assert asks("sampling/createMessage", sampled, "Refuse")["error"]["code"] == -1
         assert "owned" not in page.title()
         assert looking.problems == []
-        looking.context.close()
+        looking.show("asked", "h1")
+    page.get_by_text("The program does not answer: what is shown here is as it was").wait_for()
+    looking.context.close()
 
 
 @pytest.mark.parametrize(

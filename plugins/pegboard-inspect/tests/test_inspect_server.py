@@ -6,6 +6,7 @@ import json
 import logging
 import re
 import sys
+import threading
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -17,8 +18,8 @@ import pytest
 import trio
 
 import pegboard_inspect
-from pegboard import CallContext, ErrorCode, ToolError, hookimpl, tool
-from pegboard_inspect import Page, PageStream, plugin
+from pegboard import CallContext, ErrorCode, Tool, ToolError, hookimpl, tool
+from pegboard_inspect import Page, PageStream, catalogue, plugin
 from pegboard_inspect.access import GUESSES_S, MAX_GUESSES
 from pegboard_inspect.recording import Recording
 from pegboard_inspect.web import as_json
@@ -833,3 +834,23 @@ def test_the_modules_of_the_first_view_are_asked_for_all_at_once() -> None:
     asked = re.findall(r'(?:src|rel="modulepreload" href)="/static/([\w.]+)"', (static / "index.html").read_text())
     assert sorted(asked) == sorted(needed)
     assert "form.js" not in needed  # what a page needs that is not the first one comes after it
+
+
+async def test_marks_of_all_tools_are_made_once_for_a_board_whatever_is_looked_at(
+    inspected: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, real = [], catalogue.marks_of
+
+    def marks_of(*given: Any) -> Any:
+        made.append(threading.current_thread())
+        return real(*given)
+
+    monkeypatch.setattr(catalogue, "marks_of", marks_of)
+    async with inspected() as it:
+        visit = await it.enter()
+        for what in ("tools", "tool?name=add", "tool?name=launch", "tools?profile=", "tool?name=add"):
+            assert (await visit.get(what)).status_code == 200
+        assert [one is threading.main_thread() for one in made] == [False]  # calls do not wait for it
+        it.host.add(Tool(name="newcomer", handler=add.handler))
+        assert (await visit.get("tool?name=newcomer")).status_code == 200
+        assert len(made) == 2

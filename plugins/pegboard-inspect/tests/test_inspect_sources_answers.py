@@ -20,7 +20,7 @@ from pegboard import open_host, tool
 
 pytest.importorskip("pegboard_mcp", reason="pegboard-mcp is not installed")
 import pegboard_mcp.plugin as mcp
-from pegboard_inspect import messages, plugin
+from pegboard_inspect import judging, messages, plugin
 from pegboard_inspect.one_server import NAME, board_of_server
 from pegboard_mcp.probe import looking
 from pegboard_mcp.server.http import serve_http
@@ -359,3 +359,23 @@ async def test_a_system_that_confines_nobody_is_told_of(
     async with alone(command(tmp_path)) as page:
         (why,) = await page.hear("probe", source=NAME, wait_s=0)
         assert why == "this system cannot confine a server: it is not installed"
+
+
+async def test_what_a_source_offers_is_judged_once_until_it_says_something_else(
+    looking_at: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    judged, real = [], judging.judged
+
+    def judge(*given: Any) -> Any:
+        judged.append(given)
+        return real(*given)
+
+    monkeypatch.setattr(judging, "judged", judge)
+    async with looking_at(one=["judged"]) as page:
+        first, again = [(await page.act("source", "one"))["findings"] for _ in range(2)]
+        assert first == again != []
+        assert len(judged) == 1  # the page asks each second and a half
+        (tmp_path / "changed").touch()
+        await page.act("restart", "one")
+        await page.act("source", "one")
+        assert len(judged) == 2

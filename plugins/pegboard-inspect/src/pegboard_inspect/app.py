@@ -21,7 +21,7 @@ import math
 import os
 import time
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
 import trio
@@ -42,11 +42,13 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 
     from pegboard import Confirmation, Host, Session, Tool
+    from pegboard_inspect.catalogue import Marks
     from pegboard_inspect.web import Receive, Send
 
     Handler = Callable[[Request, Visitor], Awaitable[None]]
 
 log = logging.getLogger("pegboard.inspect")
+T = TypeVar("T")
 
 TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
 HTML = "text/html; charset=utf-8"
@@ -102,7 +104,7 @@ class Inspector:
             for suffix, content in ((".js", page.module), (".css", page.style)):
                 self._static[f"pages/{path}{suffix}"] = Body.of(content.encode(), TYPES[suffix], level=9)
         self._watchers = 0
-        self._known: dict[Any, Body] = {}
+        self._known: dict[Any, Any] = {}
         self._flying: set[trio.CancelScope] = set()
         self._stopping = False
         self._get: Mapping[str, Handler] = {
@@ -254,26 +256,33 @@ class Inspector:
         board, profile = self._host.board, request.query("profile") or visitor.session.profile
         states = tuple((name, state[0]) for name, state in board.source_states.items())
         key = ("tools", profile, board.registry.snapshot.version, states)
-        await request.answer_body(await self._computed(key, lambda: catalogue.rows(board, profile)))
+        marks = await self._marks()
+        await request.answer_body(await self._computed(key, lambda: _body(catalogue.rows(board, marks, profile))))
 
     async def _costs(self, request: Request, visitor: Visitor) -> None:
         board, dialect = self._host.board, request.query("dialect") or "json"
         key = ("costs", dialect, board.registry.snapshot.version)
-        await request.answer_body(await self._computed(key, lambda: catalogue.costs(board, dialect)))
+        await request.answer_body(await self._computed(key, lambda: _body(catalogue.costs(board, dialect))))
 
-    async def _computed(self, key: tuple[Any, ...], make: Callable[[], Any]) -> Body:
-        """What is the same until the board changes, as JSON; made in a thread, since of thousands of tools it takes
+    async def _marks(self) -> Marks:
+        board = self._host.board
+        key = ("marks", None, board.registry.snapshot.version)
+        return await self._computed(key, lambda: catalogue.marks_by_name(board))
+
+    async def _computed(self, key: tuple[Any, ...], make: Callable[[], T]) -> T:
+        """What is the same until the board changes; made in a thread, since of thousands of tools it takes
         longer than calls should wait."""
         if key not in self._known:
-            made = await trio.to_thread.run_sync(lambda: Body.of(as_json(make()), level=6))
+            made = await trio.to_thread.run_sync(make)
             self._known = {other: body for other, body in self._known.items() if other[:2] != key[:2]}
             self._known[key] = made
-        return self._known[key]
+        known: T = self._known[key]
+        return known
 
     async def _tool(self, request: Request, visitor: Visitor) -> None:
         board, name = self._host.board, request.query("name") or ""
         tool = self._registered(name)
-        found = catalogue.whole(tool, board, visitor.session.profile)
+        found = catalogue.whole(tool, board, await self._marks(), visitor.session.profile)
         await request.answer_json({**found, "dialects": catalogue.exported(tool, board)})
 
     def _registered(self, name: str) -> Tool:
@@ -453,6 +462,10 @@ async def _of_page(path: str, work: Awaitable[Any]) -> Any:
     except Exception as problem:
         log.exception("the page %s failed", path)
         raise RefusedError(500, f"the page {path!r} failed; its cause is in the host's log") from problem
+
+
+def _body(value: Any) -> Body:
+    return Body.of(as_json(value), level=6)
 
 
 def _as_lines(said: list[dict[str, Any]]) -> bytes:

@@ -16,32 +16,35 @@ from pegboard.dialects import describe, tokens_of
 from pegboard.marks import Mark, marks_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from pegboard import Board, Guard, Tool
+
+    Marks = Mapping[str, Sequence[Mark]]
 
 MAX_SUMMARY = 300
 """Characters of a description that a row has; all of it is searched that far."""
 
 
-def rows(board: Board, profile: str | None = None) -> list[dict[str, Any]]:
+def rows(board: Board, marks: Marks, profile: str | None = None) -> list[dict[str, Any]]:
     """A row for each tool that is registered, and for each that was rejected, in the order of names.
 
     Args:
         board: the board.
+        marks: as of `marks_by_name`.
         profile: whose sessions are meant by what is refused; None: the configuration's own.
 
     Raises:
         ConfigError: there is no such profile.
     """
-    visible, kinds = board.visible_tools(profile), _kinds(board)
+    visible = board.visible_tools(profile)
     plans = board.registry.plans
-    found = [_row(entry.tool, board, visible, kinds) for entry in plans.values()]
+    found = [_row(entry.tool, board, visible, marks) for entry in plans.values()]
     found += [_rejected(one) for one in board.rejected_tools.values() if one.name not in plans]
     return sorted(found, key=lambda row: str(row["name"]))
 
 
-def _row(tool: Tool, board: Board, visible: Any, kinds: Mapping[str, list[str]]) -> dict[str, Any]:
+def _row(tool: Tool, board: Board, visible: Any, marks: Marks) -> dict[str, Any]:
     state = board.state_of(tool.name, visible)
     return {
         "name": tool.name,
@@ -54,7 +57,7 @@ def _row(tool: Tool, board: Board, visible: Any, kinds: Mapping[str, list[str]])
         "destructive": tool.annotations.destructive,
         "state": state,
         "why": why_not(tool.name, state, board, visible),
-        "marks": kinds.get(tool.name, []),
+        "marks": list(dict.fromkeys(mark.kind for mark in marks.get(tool.name, ()))),
     }
 
 
@@ -89,20 +92,15 @@ def why_not(name: str, state: str, board: Board, visible: Any) -> str | None:
     return None if known is None or known[0].value == "ready" else known[1] or known[0].meaning
 
 
-def _marks(board: Board) -> list[Mark]:
+def marks_by_name(board: Board) -> Marks:
+    """What to look at before a model reads it, by the names of the tools; of thousands it takes half a second."""
     taken_out = {
         name: what for _, source in board.sources for name, what in (getattr(source, "stripped", None) or {}).items()
     }
-    return marks_of((entry.tool for entry in board.registry.plans.values()), taken_out)
-
-
-def _kinds(board: Board) -> dict[str, list[str]]:
-    kinds: dict[str, list[str]] = {}
-    for mark in _marks(board):
-        known = kinds.setdefault(mark.tool.name, [])
-        if mark.kind not in known:
-            known.append(mark.kind)
-    return kinds
+    found: dict[str, list[Mark]] = {}
+    for mark in marks_of((entry.tool for entry in board.registry.plans.values()), taken_out):
+        found.setdefault(mark.tool.name, []).append(mark)
+    return found
 
 
 def costs(board: Board, dialect: str) -> dict[str, int]:
@@ -117,7 +115,7 @@ def costs(board: Board, dialect: str) -> dict[str, int]:
     return {name: tokens_of(found.export([tool]).definitions) for name, tool in board.tools.items()}
 
 
-def whole(tool: Tool, board: Board, profile: str | None = None) -> dict[str, Any]:
+def whole(tool: Tool, board: Board, marks: Marks, profile: str | None = None) -> dict[str, Any]:
     """One tool: what a model reads, what holds for its calls, and where it comes from."""
     visible = board.visible_tools(profile)
     entry = visible.plans.get(tool.name) or board.registry.plans[tool.name]
@@ -140,11 +138,7 @@ def whole(tool: Tool, board: Board, profile: str | None = None) -> dict[str, Any
         ],
         "origin": attrs.asdict(one.origin),
         "fingerprint": one.fingerprint,
-        "marks": [
-            {"kind": mark.kind, "where": mark.where, "why": mark.why}
-            for mark in _marks(board)
-            if mark.tool.name == tool.name
-        ],
+        "marks": [{"kind": mark.kind, "where": mark.where, "why": mark.why} for mark in marks.get(tool.name, ())],
     }
 
 

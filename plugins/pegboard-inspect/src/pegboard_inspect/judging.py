@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import attrs
+import trio
 
 from pegboard import Origin, PegboardError
 from pegboard.marks import marks_of, orders_in
@@ -35,6 +36,24 @@ def tools_to_judge(board: Board, source: ToolSource) -> dict[str, Tool]:
         if one.name not in tools:
             tools[one.name] = attrs.evolve(one, origin=Origin(source=source.name))
     return tools
+
+
+class Judged:
+    """What was found in each source, until it says something else: it is asked for as often as the page is drawn."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[object, list[dict[str, Any]]]] = {}
+
+    async def of(self, board: Board, source: ToolSource, details: SourceDetails) -> list[dict[str, Any]]:
+        """As `judged`, in a thread where it is not known."""
+        tools = tools_to_judge(board, source)
+        told = (details.instructions, tuple(_texts(details)), tuple(details.left_out.items()))
+        others = tuple(one.fingerprint for name, one in tools.items() if name not in board.registry.plans)
+        key = (board.registry.snapshot.version, others, told)
+        if self._known.get(source.name, (None,))[0] != key:
+            found = await trio.to_thread.run_sync(judged, tools, source, details)
+            self._known[source.name] = key, found
+        return self._known[source.name][1]
 
 
 def judged(tools: Mapping[str, Tool], source: ToolSource, details: SourceDetails) -> list[dict[str, Any]]:

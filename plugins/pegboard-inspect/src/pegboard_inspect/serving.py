@@ -14,9 +14,11 @@ from pegboard_serving import bound_socket, host_of, is_loopback, require_credent
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable
+    from ssl import SSLContext
 
     from pegboard import Host
     from pegboard_inspect.pages import Page
+    from pegboard_inspect.settings import InspectSettings
 
 log = logging.getLogger("pegboard.inspect")
 
@@ -37,6 +39,31 @@ def told_by(echo: Callable[[str], object]) -> Callable[[str], None]:
         told = True
 
     return tell
+
+
+def _settings_of(host: Host) -> InspectSettings:
+    from pegboard_inspect.settings import InspectSettings
+
+    of_board = (one.settings for one in host.board.plugins if isinstance(one.settings, InspectSettings))
+    return next(of_board, None) or InspectSettings()
+
+
+def _tls_for(bind: str, settings: InspectSettings) -> SSLContext | None:
+    """What it is served by there.
+
+    Raises:
+        ConfigError: other machines would reach it without a token or without TLS.
+    """
+    tls = tls_of(settings.tls_cert, settings.tls_key, section="plugins.inspect")
+    require_credential(
+        bind, asks_for_credential=bool(settings.tokens), hint="map tokens to users in [plugins.inspect.tokens]"
+    )
+    if tls is None and not is_loopback(bind):
+        raise ConfigError(
+            f"--host {bind[:60]} would send tokens, arguments and results over the network as they are, without TLS",
+            hint="name tls_cert and tls_key in [plugins.inspect], or serve on 127.0.0.1 and reach it by ssh -L",
+        )
+    return tls
 
 
 async def serve_inspector(
@@ -70,21 +97,11 @@ async def serve_inspector(
     .. versionadded:: 0.1
     """
     from pegboard_inspect.app import Inspector, address_of
-    from pegboard_inspect.settings import InspectSettings
     from pegboard_serving.worker import Worker, config_for
 
-    of_board = (one.settings for one in host.board.plugins if isinstance(one.settings, InspectSettings))
-    settings = next(of_board, None) or InspectSettings()
+    settings = _settings_of(host)
     bind = settings.host if bind is None else bind
-    tls = tls_of(settings.tls_cert, settings.tls_key, section="plugins.inspect")
-    require_credential(
-        bind, asks_for_credential=bool(settings.tokens), hint="map tokens to users in [plugins.inspect.tokens]"
-    )
-    if tls is None and not is_loopback(bind):
-        raise ConfigError(
-            f"--host {bind[:60]} would send tokens, arguments and results over the network as they are, without TLS",
-            hint="name tls_cert and tls_key in [plugins.inspect], or serve on 127.0.0.1 and reach it by ssh -L",
-        )
+    tls = _tls_for(bind, settings)
 
     def tell_next() -> None:
         tell(address_of(url, inspector.access.new_token()))

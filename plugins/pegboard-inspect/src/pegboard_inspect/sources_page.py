@@ -15,7 +15,7 @@ import trio
 from pegboard import ConfigError, ErrorCode, ToolError, ToolResult
 from pegboard.sources import SourceDetails
 from pegboard_inspect import messages
-from pegboard_inspect.judging import judged, tools_to_judge
+from pegboard_inspect.judging import Judged
 from pegboard_inspect.pages import Page, text_of
 
 if TYPE_CHECKING:
@@ -72,6 +72,7 @@ class SourcesPage:
     def __init__(self) -> None:
         self._review: LockReview | None = None
         self._probed: set[str] = set()
+        self._judged = Judged()
 
     # -- what there is
 
@@ -102,7 +103,7 @@ class SourcesPage:
         tools = sorted(
             entry.tool.name for entry in board.registry.plans.values() if entry.tool.origin.source == source.name
         )
-        findings = await trio.to_thread.run_sync(judged, tools_to_judge(board, source), source, details)
+        findings = await self._judged.of(board, source, details)
         return {
             **status.to_json(),
             "meaning": status.state.meaning,

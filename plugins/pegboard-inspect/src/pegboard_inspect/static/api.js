@@ -13,9 +13,15 @@ export class Problem extends Error {
   }
 }
 
+let away = () => {};
+/** Have `tell` told after each request: null, or why the program is not to be had. */
+export const onAway = (tell) => { away = tell; };
+
 async function answered(response) {
-  const answer = await response.json().catch(() => ({ problem: `the program answered ${response.status}` }));
-  if (!response.ok) throw new Problem(answer.problem ?? `the program answered ${response.status}`, answer.hint, response.status);
+  const answer = await reached(response.json().catch((problem) => { if (response.ok) throw problem; return {}; }));
+  const problem = response.ok ? null : new Problem(answer.problem ?? `the program answered ${response.status}`, answer.hint, response.status);
+  away(problem?.status === 401 ? problem : null);
+  if (problem) throw problem;
   return answer;
 }
 
@@ -24,8 +30,10 @@ async function reached(work) {
   try {
     return await work;
   } catch (problem) {
-    if (!(problem instanceof TypeError)) throw problem; // of fetch and import alike: nobody is there
-    throw new Problem("the program does not answer", "is pegboard inspect still running?", 0);
+    if (!(problem instanceof TypeError)) throw problem; // of fetch, of what is read and of import alike: nobody is there
+    const gone = new Problem("the program does not answer", "is pegboard inspect still running?", 0);
+    away(gone);
+    throw gone;
   }
 }
 
@@ -55,11 +63,12 @@ export const call = (name, args, hear, signal) => stream("call", `{"name":${JSON
 export async function stream(what, body, hear, signal) {
   const response = await ask(`${base}api/${what}`, { method: "POST", headers: { "content-type": "application/json" }, body, signal });
   if (!response.ok) return answered(response);
+  away(null);
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   try {
     for (;;) {
-      const { done, value } = await reader.read();
+      const { done, value } = await reached(reader.read());
       if (done) return null;
       const lines = value.split("\n"); // not what came before with it: of a long line that would be looked at again and again
       lines[0] = rest + lines[0];

@@ -1,11 +1,12 @@
 // Lets the browser in, then shows the page that the fragment names.
 
-import { enter, get, isIn, load } from "./api.js";
+import { enter, get, isIn, load, onAway } from "./api.js";
 import { fill, h, say, text } from "./dom.js";
 import * as tools from "./tools.js";
 
 const main = document.getElementById("main");
 const OWN = { tools: async () => tools, tool: () => load("./tool.js"), calls: () => load("./calls.js") }; // what the first view needs comes with it, the others after it
+const ALIVE_MS = 5000; // how often a page that is looked at asks whether the program answers
 let about = null;
 let leave = null;
 let turn = 0; // of the page that is shown: what an older one still does is not shown
@@ -78,7 +79,6 @@ async function route(event) {
       if (first === "tools") tools.ahead();
       about = await get("about");
       watchPages().catch((problem) => say(problem.message));
-      setTimeout(() => Promise.all([OWN.tool(), OWN.calls(), load("./board.js")]).catch(() => {}), 1000); // there when they are wanted
     }
     const page = about.pages.find((one) => one.path === first);
     const name = OWN[first] || page ? first : "tools";
@@ -88,6 +88,7 @@ async function route(event) {
     if (event) main.focus(); // whoever came by a link or a key reads on here; at once, since the next key may come soon
     const given = { about, name: decodeURIComponent(rest.join("/")), query: new URLSearchParams(query) };
     const left = await (page ? showPlugin(root, page, given.name) : OWN[name]().then((module) => module.show(root, given)));
+    if (mine === 1) setTimeout(() => Promise.all([OWN.tool(), OWN.calls(), load("./board.js")]).catch(() => {}), 1000); // there when they are wanted
     if (mine !== turn) return left?.();
     leave = left ?? null;
     document.title = `${root.querySelector("h1")?.textContent ?? "Pegboard"} · Pegboard`;
@@ -98,7 +99,16 @@ async function route(event) {
   }
 }
 
+/** Said on every page: what one sees there would look as if it were so still. */
+onAway((problem) => {
+  const note = document.getElementById("away");
+  const words = problem ? `${problem.message[0].toUpperCase()}${problem.message.slice(1)}: what is shown here is as it was.` : "";
+  note.hidden = !problem;
+  if (note.textContent !== words) note.textContent = words;
+});
+
 function begin() {
+  setInterval(() => document.visibilityState === "visible" && get("about").catch(() => {}), ALIVE_MS);
   addEventListener("hashchange", route);
   route();
 }

@@ -1,6 +1,6 @@
 // Calls as they happen: one row each with its stages, those that a call made below it, and counts of the last minute.
 
-import { live } from "./api.js";
+import { get, live } from "./api.js";
 import { arrange, bars, fill, h, question, text, tree } from "./dom.js";
 import { ms } from "./results.js";
 
@@ -17,7 +17,7 @@ function listen() {
   state.source = live();
   state.source.onmessage = (event) => take(JSON.parse(event.data));
   state.source.onopen = () => { state.lost = false; later(); };
-  state.source.onerror = () => { state.lost = true; later(); };
+  state.source.onerror = () => { state.lost = true; later(); get("about").catch(() => {}); }; // which says on the page why
 }
 
 function rest() {
@@ -151,7 +151,7 @@ export async function show(root) {
     const missed = state.skipped ? ` · ${state.skipped.toLocaleString("en")} more were too many to show, and are in the counts` : "";
     const others = state.audit?.problem ? ` · calls of other programs cannot be read: ${state.audit.problem}` : "";
     from.hidden = !state.audit;
-    note.textContent = state.paused ? "Paused: nothing is recorded." : state.lost ? "The program does not answer; this goes on when it does." : `${state.underWay} under way${state.audit ? " here" : ""}${missed}${others}`;
+    note.textContent = state.paused ? "Paused: nothing is recorded." : state.lost ? "No news comes from the program; this goes on when some does." : `${state.underWay} under way${state.audit ? " here" : ""}${missed}${others}`;
     pause.textContent = state.paused ? "Go on" : "Pause";
     const counts = state.counts;
     fill(head, counts && [fact("Calls in the last minute", counts.calls.toLocaleString("en"), bars(counts.per_second, counts.errors_per_second, `${counts.calls} calls in the last minute, ${counts.errors} of them errors`)), fact("Errors", counts.errors.toLocaleString("en")), fact("Half are done in", ms(counts.p50_ms)), fact("95 of 100 in", ms(counts.p95_ms)), counts.slowest.length ? fact("Slowest on the average", h("ol", { class: "slowest" }, counts.slowest.slice(0, 3).map((one) => h("li", {}, text(one.tool), " ", h("span", { class: "quiet" }, ms(one.mean_ms)))))) : null]);

@@ -47,14 +47,28 @@ let ids = 0;
 export const newId = (what = "i") => `${what}-${++ids}`;
 
 const PAGE = 200; // members of one value that are shown at first
+const LONG = 20000; // characters of one text that are shown at first, and that each press adds
+
+/** A button that adds to an element what a long text has beyond `from`, a piece at a time. */
+export function rest(words, from, element) {
+  let shown = from;
+  const more = h("button", { type: "button", onclick: () => {
+    element.append(words.slice(shown, shown + LONG));
+    shown += LONG;
+    more.hidden = shown >= words.length;
+  } }, `Show more of ${words.length.toLocaleString("en")} characters`);
+  return more;
+}
 
 /** A JSON value as a tree that opens and closes. */
 export function tree(value, { open = 2, name = null } = {}) {
   const label = name === null ? null : [text(name, "span", { class: "key" }), ": "];
   if (value === null || typeof value !== "object" || isRaw(value)) {
     const kind = value === null ? "null" : isRaw(value) ? "number" : typeof value;
-    const shown = JSON.stringify(value);
-    return h("div", { class: "leaf" }, label, text(shown, "span", { class: kind }));
+    const written = JSON.stringify(value);
+    const leaf = h("div", { class: "leaf" }, label, text(written.slice(0, LONG), "span", { class: kind }));
+    if (written.length > LONG) leaf.append(" ", rest(written, LONG, leaf.querySelector(`.${kind}`)));
+    return leaf;
   }
   const entries = Array.isArray(value) ? value.map((one, index) => [index, one]) : Object.entries(value);
   const [left, right] = Array.isArray(value) ? ["[", "]"] : ["{", "}"];

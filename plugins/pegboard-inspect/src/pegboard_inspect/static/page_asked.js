@@ -4,6 +4,7 @@
 const waiting = new Map(); // by key, in the order they came
 const before = []; // those that wait no more, the newest first
 const OLD = 50;
+const AGAIN_MS = 3000;
 const REJECTED = -1; // "User rejected", as the specification shows it
 let draw = () => {};
 let turn = Promise.resolve(); // one dialog after the other
@@ -18,17 +19,24 @@ const ANSWERS = { // the schema of what is sent, by method
   "roots/list": () => objectOf({ roots: { type: "array", items: { type: "object", required: ["uri"], properties: { uri: { ...text, description: "As in file:///home/ada/project." }, name: text } } } }),
 };
 
-/** Hear of requests as long as the browser's page lives. */
-export function watch(board) {
+/** Hear of requests as long as the browser's page lives, and again where the program was away for a moment. */
+export async function watch(board) {
+  let isFirst;
   const hear = ({ asked, gone }) => {
-    for (const key of gone) forget(key);
-    for (const one of asked) {
+    const there = new Set(asked.map((one) => one.key));
+    for (const key of isFirst ? [...waiting.keys()].filter((one) => !there.has(one)) : gone) forget(key);
+    isFirst = false;
+    for (const one of asked.filter(({ key }) => !waiting.has(key))) {
       waiting.set(one.key, { ...one, until: performance.now() + 1000 * one.left_s, leave: () => {} });
       turn = turn.then(() => open(board, one.key));
     }
     draw();
   };
-  board.stream("watch", null, hear).catch((problem) => board.say(problem.message));
+  for (;;) {
+    isFirst = true;
+    await board.stream("watch", null, hear).catch(() => {}); // why is said on every page
+    await new Promise((go) => setTimeout(go, AGAIN_MS));
+  }
 }
 
 function forget(key) {

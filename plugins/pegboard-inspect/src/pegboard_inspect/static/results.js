@@ -1,6 +1,6 @@
 // A result as a person reads it: each kind of content in its way, data as a tree, an error with what to do.
 
-import { h, tabs, text, tree } from "./dom.js";
+import { h, rest, tabs, text, tree } from "./dom.js";
 import { linkTo, markdown } from "./markdown.js";
 
 const PICTURES = /^image\/(png|jpeg|gif|webp|avif|bmp|svg\+xml)$/;
@@ -27,10 +27,7 @@ function saving(name, data) {
 
 function long(value) {
   const box = h("pre", { class: "text", dir: "auto", tabindex: 0 }, value.slice(0, MAX_TEXT));
-  let shown = MAX_TEXT;
-  if (value.length <= shown) return box;
-  const more = h("button", { type: "button", onclick: () => { box.append(value.slice(shown, shown + MAX_TEXT)); shown += MAX_TEXT; more.hidden = shown >= value.length; } }, `Show more of ${value.length.toLocaleString("en")} characters`);
-  return h("div", {}, box, more);
+  return value.length <= MAX_TEXT ? box : h("div", {}, box, rest(value, MAX_TEXT, box));
 }
 
 const isMarkdown = (kind) => /^text\/(x-)?markdown(;|$)/i.test(kind ?? "");
