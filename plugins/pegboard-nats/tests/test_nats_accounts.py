@@ -13,9 +13,10 @@ import pytest
 import trio
 
 import pegboard_nats.plugin
-from pegboard import CallContext, PluginError, open_host, tool
+from pegboard import CallContext, PluginError, load_board, open_host, tool
 from pegboard_nats import wire
-from pegboard_nats.checks import check_servers, make_checks
+from pegboard_nats.bots import Bots
+from pegboard_nats.checks import check_servers, make_checks, role_of
 from pegboard_nats.client import open_client
 from pegboard_nats.commands import _state_asked, _with_link, _workers_asked
 from pegboard_nats.limit_store import NatsStore
@@ -101,7 +102,7 @@ async def test_hosts_call_workers_answer_and_limits_are_counted(server: NatsServ
         watcher = settings_of(server, keys, "watcher")
         async with open_client(watcher.link("watcher", role="watcher")) as looking:
             await looking.wait_connected()
-            assert [one["metadata"]["group"] for one in await find_workers(looking, "STATS", "pb")] == ["g"]
+            assert [one["metadata"]["group"] for one in (await find_workers(looking, "STATS", "pb")).answers] == ["g"]
         nursery.cancel_scope.cancel()
     for role in ("host", "worker"):
         store = NatsStore(settings_of(server, keys, role))
@@ -110,10 +111,16 @@ async def test_hosts_call_workers_answer_and_limits_are_counted(server: NatsServ
         await store.aclose()
 
 
+@tool
+async def act() -> str:
+    """Act."""
+    return "done"
+
+
 @pytest.mark.parametrize("role", ["watcher", "host"])
 async def test_the_key_of_a_watcher_or_a_host_is_enough_for_status(server: NatsServer, keys: Path, role: str) -> None:
     told, answers = await _with_link(settings_of(server, keys, role), "test", "watcher", _workers_asked, "pb", None)
-    assert (bool(told["version"]), answers) == (True, [])
+    assert (bool(told["version"]), answers) == (True, ([], True))
 
 
 async def test_the_key_of_a_worker_is_told_that_it_may_not_ask(server: NatsServer, keys: Path) -> None:
@@ -142,12 +149,41 @@ async def test_who_is_no_host_cannot_call_nor_cancel_nor_hear(server: NatsServer
 
 
 def test_doctor_finds_nothing_wrong_with_it(server: NatsServer, keys: Path) -> None:
-    assert list(check_servers(settings_of(server, keys, "host", "g"))) == []
-    assert list(check_servers(settings_of(server, keys, "worker"))) == []
+    assert list(check_servers(settings_of(server, keys, "host", "g"), "host")) == []
+    assert list(check_servers(settings_of(server, keys, "worker"), "worker")) == []
+
+
+@pytest.mark.parametrize("role", ["worker", "watcher"])
+def test_doctor_tells_a_host_that_its_key_is_another_ones(server: NatsServer, keys: Path, role: str) -> None:
+    """It said that nothing is wrong, and each call that nobody hears us."""
+    assert [one.what for one in check_servers(settings_of(server, keys, role, "g"), "host")] == [
+        "the key is not one of a host"
+    ]
+
+
+@pytest.mark.parametrize("role", ["host", "watcher"])
+async def test_who_is_no_worker_does_not_serve(server: NatsServer, keys: Path, role: str) -> None:
+    """It said that it serves, below twenty lines that there is no link."""
+    told: list[str] = []
+    servers = settings_of(server, keys, role).link("worker", role="worker")
+    with pytest.RaisesGroup(pytest.RaisesExc(PluginError, match="does not let us listen"), flatten_subgroups=True):
+        async with open_host({}, []) as host, open_client(servers, tell=told.append) as client:
+            host.add(act)
+            await Worker(host, client, wire.Subjects("pb", "g"), concurrency=1, drain_s=1).run()
+    assert len(told) == 1
+    assert "is it the key of another role?" in told[0]
+
+
+@pytest.mark.parametrize("role", ["worker", "watcher"])
+async def test_who_is_no_host_does_not_serve_bots(server: NatsServer, keys: Path, role: str) -> None:
+    servers = settings_of(server, keys, role).link("bots", role="host")
+    with pytest.RaisesGroup(pytest.RaisesExc(PluginError, match="does not let us listen"), flatten_subgroups=True):
+        async with open_host({}, []) as host, open_client(servers) as client:
+            await Bots(host, client, "pb", concurrency=1, drain_s=1).run()
 
 
 def test_doctor_tells_of_a_server_that_lets_everybody_in(nats_server: NatsServer, keys: Path) -> None:
-    found = list(check_servers(settings_of(nats_server, keys, "host", "g")))
+    found = list(check_servers(settings_of(nats_server, keys, "host", "g"), "host"))
     assert [one.what for one in found] == ["NATS lets everybody in", "a worker may call"]
     assert all("pegboard nats init" in one.fix for one in found)
 
@@ -156,10 +192,28 @@ def test_doctor_tells_of_a_key_that_is_not_let_in(server: NatsServer, keys: Path
     from pegboard_nats.credentials import KeyPair
 
     (tmp_path / "host.nk").write_text(KeyPair.generate().seed)
-    (found,) = check_servers(settings_of(server, tmp_path, "host", "g"))
+    (found,) = check_servers(settings_of(server, tmp_path, "host", "g"), "host")
     assert found.what == "NATS cannot be reached"
     assert "uthorization" in found.why
 
 
-def test_doctor_looks_at_nothing_where_nothing_is_configured() -> None:
-    assert make_checks(NatsSettings()) == []
+@pytest.mark.parametrize(
+    ("config", "role"),
+    [
+        ({}, None),
+        ({"plugins": {"nats": {"alive_s": 2}}}, None),
+        ({"plugins": {"nats": {"servers": ["nats://127.0.0.1:1"]}}}, "worker"),
+        ({"core": {"limit_store": "nats"}}, "worker"),
+        ({"plugins": {"nats": {"groups": {"g": {}}}}}, "host"),
+        ({"tools": {"act": {"executor": "nats:g"}}}, "host"),
+    ],
+)
+def test_doctor_looks_wherever_nats_is_used_and_nowhere_else(config: Any, role: str | None) -> None:
+    """A tool that a group runs, or limits that are counted there, need the server as a group of tools does."""
+
+    board = load_board(config, [pegboard_nats.plugin])
+    board.add(act)
+    (settings,) = [one.settings for one in board.plugins if one.name == "nats"]
+    assert role_of(settings, board) == role
+    (check,) = make_checks(settings)
+    assert [one.what for one in check(board)] == ([] if role is None else ["NATS cannot be reached"])

@@ -20,8 +20,9 @@ import trio.testing
 import pegboard_nats.plugin
 from pegboard import CallContext, ErrorCode, Host, SourceState, TextContent, ToolResult, open_host, tool
 from pegboard import trace as traces
-from pegboard_nats import calls, wire
+from pegboard_nats import calls, known, wire
 from pegboard_nats.mailbox import NoRespondersError
+from pegboard_nats.settings import NatsSettings
 from pegboard_nats.worker import Worker
 
 if TYPE_CHECKING:
@@ -303,6 +304,7 @@ import pegboard_nats.plugin
 from pegboard import open_host, tool
 from pegboard_nats import wire
 from pegboard_nats.client import Servers, open_client
+from pegboard_nats.settings import NatsSettings
 from pegboard_nats.worker import Worker
 
 def note(text):
@@ -562,7 +564,6 @@ async def test_what_a_group_offered_is_known_before_anybody_is_asked(
 ) -> None:
     """`pegboard list` starts no worker and waits for none."""
     from pegboard import load_board
-    from pegboard_nats import known
 
     async with working(nats_server, group, add), hosting(nats_server, group, expect=["add"]):
         pass
@@ -622,6 +623,10 @@ async def test_hosts_ask_their_groups_alone_and_each_thing_once(
         await client.flush()
         async with working(nats_server, group, add), hosting(nats_server, group, expect=["add"]) as host:
             await ready(host, group)
+            settings = NatsSettings(servers=(nats_server.url,))
+            with trio.fail_after(30):
+                while known.read(known.path_of(group, settings)) is None:  # what is offered is kept once it is shown
+                    await trio.lowlevel.checkpoint()
             await client.flush()
             asked = heard["service"]
             assert heard == {"service": asked, "definitions": 1}

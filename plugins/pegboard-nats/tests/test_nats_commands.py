@@ -52,6 +52,14 @@ def test_init_writes_a_configuration_and_a_key_for_each_role(run: Any, tmp_path:
     assert not any(seed in written["nats-server.conf"].read_text() + answer.out + answer.err for seed in seeds)
 
 
+@pytest.mark.parametrize("listen", ["", "nonsense", "4222", ":4222", "a:", "a:0", "a:65536", "a:\u0661", "a:-1"])
+def test_init_takes_addresses_alone(run: Any, tmp_path: Path, listen: str) -> None:
+    """It wrote a configuration that the server then refused."""
+    answer = run("nats", "init", "--listen", listen)
+    assert (answer.status, list(tmp_path.glob("nats"))) == (2, [])
+    assert "write HOST:PORT" in answer.err
+
+
 def test_init_writes_a_key_for_each_bot(run: Any, tmp_path: Path) -> None:
     answer = run("nats", "init", "--bot", "ada", "--bot", "b-2")
     assert answer.status == 0

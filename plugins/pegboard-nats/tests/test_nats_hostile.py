@@ -14,8 +14,11 @@ from hypothesis import strategies as st
 
 from pegboard import ErrorCode, TextContent, ToolError, ToolResult, tool
 from pegboard_nats import calls, wire
+from pegboard_nats import source as source_module
 from pegboard_nats.client import Client, Servers
 from pegboard_nats.protocol import Message, TooLargeError
+from pegboard_nats.settings import GroupSettings, NatsSettings
+from pegboard_nats.source import Found, NatsSource, find_workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -283,6 +286,60 @@ def test_whatever_a_worker_says_the_call_ends_and_is_not_said_undone_once_it_was
     is_refused = bool(said) and said[0][0] in (wire.BUSY, wire.STALE)
     assert (problem.details.get("executed") is False) == is_refused
     assert all(subject.startswith(("pb.g.", "_INBOX.")) for subject, _ in client.sent)
+
+
+# -- many workers on a narrow line
+
+
+class Crowd(Scripted):
+    """So many workers answer, one after the other."""
+
+    def __init__(self, nursery: trio.Nursery, many: int) -> None:
+        super().__init__([])
+        self._nursery = nursery
+        self._many = many
+
+    async def ask(self, mailbox: Any, *_: Any, **__: Any) -> None:
+        self._nursery.start_soon(self._answer, mailbox)
+
+    async def _answer(self, mailbox: Any) -> None:
+        for number in range(self._many):
+            said = {"name": wire.SERVICE, "id": f"w{number}", "metadata": {"prefix": "pb", "group": "g", "hash": "h"}}
+            self.say(mailbox, [says(None, wire.to_bytes(said))])
+            await trio.sleep(0.05)
+
+
+async def test_workers_that_were_not_heard_in_time_are_told_of(autojump_clock: Any, nursery: Any) -> None:
+    few = await find_workers(Crowd(nursery, 3), "INFO", "pb", "g", most_s=2)
+    assert (len(few.answers), few.is_whole) == (3, True)
+    nobody = await find_workers(Crowd(nursery, 0), "INFO", "pb", "g", most_s=2)
+    assert (len(nobody.answers), nobody.is_whole) == (0, True)
+    many = await find_workers(Crowd(nursery, 1000), "INFO", "pb", "g", most_s=2)
+    assert 30 < len(many.answers) < 50
+    assert not many.is_whole
+
+
+@pytest.mark.parametrize("is_whole", [True, False])
+async def test_a_worker_that_was_not_heard_is_gone_only_where_all_were(
+    monkeypatch: pytest.MonkeyPatch, is_whole: bool
+) -> None:
+    async def find(*_: Any) -> Found:
+        await trio.lowlevel.checkpoint()
+        return Found([{"id": "new", "metadata": {"hash": "1"}}], is_whole)
+
+    class Connected(Scripted):
+        connected = True  # type: ignore[assignment]
+
+    async def fetch(*_: Any) -> None:
+        await trio.lowlevel.checkpoint()
+
+    source = NatsSource("g", GroupSettings(), NatsSettings())
+    source._workers = {"old": "1"}
+    monkeypatch.setattr(source_module, "find_workers", find)
+    monkeypatch.setattr(source, "_fetch", fetch)
+    monkeypatch.setattr(source, "_adopt", fetch)
+    await source._look(Connected([]), None, "INFO")  # type: ignore[arg-type]
+    assert set(source._workers) == ({"new"} if is_whole else {"old", "new"})
 
 
 # -- hosts and others

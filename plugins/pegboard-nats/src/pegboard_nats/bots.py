@@ -23,6 +23,7 @@ from pegboard_nats import wire
 from pegboard_nats.mailbox import LinkError
 from pegboard_nats.protocol import LocalProtocolError, TooLargeError
 from pegboard_nats.settings import BOTS, INBOX, is_inbox
+from pegboard_nats.worker import require_heard
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -92,6 +93,7 @@ class Bots:
                         subscriptions.append(self._client.subscribe(subject, self._asked, queue=QUEUE))
                 with contextlib.suppress(LinkError, trio.TooSlowError):  # the next link has all of it
                     await self._client.flush()
+                require_heard(self._client, self._prefix, "host")
                 task_status.started()
                 await self._draining.wait()
                 await self._client.drain(*subscriptions)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pegboard import Finding
+from pegboard_nats.settings import OWN, NatsSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from pegboard import Board
     from pegboard_nats.client import Servers
-    from pegboard_nats.settings import NatsSettings
+    from pegboard_nats.settings import Role
+
+log = logging.getLogger("pegboard")
 
 CONNECT_S = 3.0
 """How long a server may take to let somebody in, or not; the three that are tried are tried at once."""
@@ -20,23 +24,41 @@ HOW = "`pegboard nats init` writes a configuration that holds it"
 
 
 def make_checks(settings: NatsSettings) -> list[Callable[[Board], Iterable[Finding]]]:
-    """The checks of one board; none where nothing says that NATS is used."""
-    if not settings.groups and settings.credentials is None:
-        return []
-    return [lambda board: check_servers(settings)]
+    """The checks of one board: nothing is tried where nothing says that NATS is used."""
+    return [lambda board: () if (role := role_of(settings, board)) is None else check_servers(settings, role)]
 
 
-def check_servers(settings: NatsSettings) -> Iterator[Finding]:
-    """Whether a link comes up, whether a third party is let in, and whether a worker's key may call."""
+def role_of(settings: NatsSettings, board: Board) -> Role | None:
+    """What the board is to NATS: a host where it calls, which it also does without groups; None: nothing says that it
+    has to do with it."""
+    from pegboard_nats.executor import GroupExecutor
+
+    if settings.groups:
+        return "host"
+    if any(isinstance(getattr(one, "executor", None), GroupExecutor) for one in board.registry.plans.values()):
+        return "host"
+    named = settings.credentials is not None or settings.servers != NatsSettings().servers
+    return "worker" if named or board.config.core.limit_store == OWN else None
+
+
+def check_servers(settings: NatsSettings, role: Role) -> Iterator[Finding]:
+    """Whether a link comes up, whether a third party is let in, and whether a worker's key may call.
+
+    Args:
+        role: ours.
+    """
     import trio
 
     where = f"NATS server {', '.join(settings.addresses)}"
-    trouble, outsider, may_call = trio.run(_try_all, settings)
+    trouble, hears, outsider, may_call = trio.run(_try_all, settings, role)
     if trouble is not None:
         yield Finding(
             "NATS cannot be reached", where, trouble, "repair `servers` or `credentials`, or start the server"
         )
         return
+    if not hears and role == "host":
+        why = "the server does not let us hear the answers of workers"
+        yield Finding("the key is not one of a host", where, why, "name the key of a host as `credentials`")
     if outsider:
         why = "whoever reaches it may call every tool, as any user"
         yield Finding("NATS lets everybody in", where, why, f"give hosts and workers keys; {HOW}", "warning")
@@ -45,15 +67,16 @@ def check_servers(settings: NatsSettings) -> Iterator[Finding]:
         yield Finding("a worker may call", where, why, f"let hosts alone publish calls; {HOW}", "warning")
 
 
-async def _try_all(settings: NatsSettings) -> tuple[str | None, bool, list[str]]:
-    """Why we are not let in, whether somebody without a key is, and the keys of workers that may call."""
+async def _try_all(settings: NatsSettings, role: Role) -> tuple[str | None, bool, bool, list[str]]:
+    """Why we are not let in, whether we hear answers, whether somebody without a key is let in, and the keys of workers
+    that may call."""
     import attrs
     import trio
 
-    ours = settings.link("pegboard doctor", role="host" if settings.groups else "worker")
+    ours = settings.link("pegboard doctor", role=role)
     nobody = attrs.evolve(ours, urls=settings.addresses, credentials=None)
-    answers: dict[str, tuple[str | None, bool]] = {}
-    workers = list(_keys_of_workers(settings))
+    answers: dict[str, _Tried] = {}
+    workers = list(_keys_of_workers(settings, role))
 
     async def one(name: str, servers: Servers) -> None:
         answers[name] = await _try_one(servers, f"{settings.prefix}.doctor.call.nothing")
@@ -64,15 +87,15 @@ async def _try_all(settings: NatsSettings) -> tuple[str | None, bool, list[str]]
         for path in workers:
             servers = attrs.evolve(settings.link("pegboard doctor", role="worker"), credentials=path)
             nursery.start_soon(one, path, servers)
-    may_call = [path for path in workers if answers[path] == (None, True)]
-    return answers["ours"][0], answers["nobody"][0] is None, may_call
+    may_call = [path for path in workers if answers[path].trouble is None and answers[path].may_call]
+    return answers["ours"].trouble, answers["ours"].hears, answers["nobody"].trouble is None, may_call
 
 
-def _keys_of_workers(settings: NatsSettings) -> Iterator[str]:
+def _keys_of_workers(settings: NatsSettings, role: Role) -> Iterator[str]:
     """Our own key where we call nobody, and the one that `pegboard nats init` put beside a host's."""
     if settings.credentials is None:
         return
-    if not settings.groups:
+    if role == "worker":
         yield settings.credentials
         return
     beside = Path(settings.credentials).parent / "worker.nk"
@@ -80,22 +103,30 @@ def _keys_of_workers(settings: NatsSettings) -> Iterator[str]:
         yield str(beside)
 
 
-async def _try_one(servers: Servers, subject: str) -> tuple[str | None, bool]:
-    """Why there is no link, and whether calls may be published."""
+class _Tried(NamedTuple):
+    """Why there is no link; whether answers are heard, and calls may be published."""
+
+    trouble: str | None = None
+    hears: bool = True
+    may_call: bool = False
+
+
+async def _try_one(servers: Servers, subject: str) -> _Tried:
     import trio
 
     from pegboard_nats.client import open_client
-    from pegboard_nats.mailbox import DeniedError, LinkError
+    from pegboard_nats.mailbox import DeniedError, LinkError, UnheardError
 
     async with open_client(servers) as client:
         with trio.move_on_after(CONNECT_S):
             await client.wait_connected()
         if not client.connected:
-            return client.trouble or "it does not answer", False
+            return _Tried(client.trouble or "it does not answer")
+        may_call = True
         try:
             await client.request(subject, timeout_s=CONNECT_S)
-        except DeniedError:
-            return None, False
-        except (LinkError, trio.TooSlowError):  # nobody listens there
-            return None, True
-    return None, True
+        except (DeniedError, UnheardError):
+            may_call = False
+        except (LinkError, trio.TooSlowError):
+            log.debug("nobody listens to %s", subject)
+        return _Tried(None, not client.refused, may_call)

@@ -62,7 +62,9 @@ MAX_OUT = 32 * 1024 * 1024
 MUCH_OUT = 1024 * 1024
 """From here on who publishes waits until it is less."""
 MAX_SERVERS = 64
+MAX_REFUSED = 100
 LARGE_AT_ONCE = 2
+_REFUSED = re.compile(r'Permissions Violation for Subscription to "([^"]+)"', re.IGNORECASE)
 INBOX_SID = 1
 """The first subscription of a client is that to its inbox."""
 RECEIVE_BYTES = 65_536
@@ -146,6 +148,7 @@ class _Link:
         self.why = "it was closed"
         self.pongs: deque[trio.Event] = deque()
         self.hears_answers = True
+        self.refused: set[str] = set()
         self._out: list[bytes] = []
         self._size = 0
         self._filled = trio.Event()
@@ -248,6 +251,11 @@ class Client:
     def is_behind(self) -> bool:
         """Whether much waits to be sent, so that `publish` would wait."""
         return self._link is not None and self._link.is_behind
+
+    @property
+    def refused(self) -> frozenset[str]:
+        """Subjects that the server does not let us listen to, as it said so far, and the first hundred."""
+        return frozenset() if self._link is None else frozenset(self._link.refused)
 
     async def wait_changed(self) -> None:
         """Until the link comes or goes."""
@@ -430,7 +438,7 @@ class Client:
         """Tell why there is no link, once for each cause."""
         if trouble != self.trouble:
             self.trouble = trouble
-            self._tell(trouble)
+            self._tell(f"no link to NATS: {trouble}; it is tried again")
             self._moved()
 
     def _moved(self) -> None:
@@ -524,14 +532,23 @@ class Client:
                 if mailbox.asked == found[1]:
                     mailbox.fail(DeniedError(f"the server does not let us publish to {found[1]!r}"))
             log.warning("NATS refuses: %s", text[:200])
+        elif (found := _REFUSED.search(text)) is not None:
+            self._refused(found[1], link)
         elif "permissions violation" in text.lower():
-            if f'"{self._inbox}.*"' in text:  # else a silence would be taken for nobody being there
-                link.hears_answers = False
-                for mailbox in self._waiting.values():
-                    mailbox.fail(UnheardError(self._unheard))
             self._tell(f"NATS refuses: {text[:200]}")
         else:
             link.why = text[:200]
+
+    def _refused(self, subject: str, link: _Link) -> None:
+        """The server does not let us listen there; that is told of the first, and others of a wrong key are as it."""
+        if subject == f"{self._inbox}.*":  # else a silence would be taken for nobody being there
+            link.hears_answers = False
+            for mailbox in self._waiting.values():
+                mailbox.fail(UnheardError(self._unheard))
+        if not link.refused:
+            self._tell(f"NATS does not let us listen to {subject[:80]!r}: is it the key of another role?")
+        if len(link.refused) < MAX_REFUSED:
+            link.refused.add(subject)
 
     def _learn(self, info: protocol.Info, link: _Link) -> bool:
         """Take up what the server says of itself and its cluster; whether it is about to end, and there are others."""
@@ -623,7 +640,7 @@ async def open_client(servers: Servers, *, tell: Callable[[str], None] | None = 
 
     Args:
         servers: where to, and as whom.
-        tell: told why there is no link, once for each cause.
+        tell: told why there is no link, once for each cause, and what the server refuses.
 
     Raises:
         PluginError: an address is none.

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pegboard_nats.bots import Bots
     from pegboard_nats.client import Client, Servers
     from pegboard_nats.settings import Role
+    from pegboard_nats.source import Found
     from pegboard_nats.stats import Tally
     from pegboard_nats.status import GroupStatus
     from pegboard_nats.worker import Worker
@@ -31,6 +32,8 @@ SHORT = 8
 """Of a hash or the name of a worker, in a table."""
 STATUS_QUIET_S = 0.5
 """Once a worker has answered: how long the next may take. What is left out here would be missed."""
+STATUS_MOST_S = 60.0
+"""How long all of them may take: some thousand, on a line of 1 Mbit/s."""
 WENT = ("failed", "mean ms", "longest ms")
 
 
@@ -89,7 +92,7 @@ async def _serve_until_told(servers: Servers, made: Callable[[Client], S], words
     from pegboard_nats.client import open_client
 
     def tell(trouble: str) -> None:
-        click.echo(f"no link to NATS: {trouble}; it is tried again", err=True)
+        click.echo(trouble, err=True)
 
     interrupted = False
     async with open_client(servers, tell=tell) as client:
@@ -132,6 +135,9 @@ def init(run: ProgramRun, folder: str, listen: str, store: str | None, bots: tup
     from pegboard_nats.accounts import CONFIG, roles, server_config
     from pegboard_nats.credentials import KeyPair
 
+    host, _, port = listen.rpartition(":")
+    if not (host and port.isascii() and port.isdigit() and len(port) < 6 and 0 < int(port) < 65536):
+        raise ConfigError(f"--listen: {listen[:80]!r} is no address", hint="write HOST:PORT, as in 0.0.0.0:4222")
     for name in bots:
         if not is_word(name):
             hint = "use 1 to 64 letters, digits, '-' and '_'"
@@ -200,12 +206,15 @@ def status(run: ProgramRun, only: str | None, as_json: bool) -> int:
     if only is not None:
         _check_group(only)
     name = "pegboard nats status"
-    server, answers = trio.run(_with_link, settings, name, "watcher", _workers_asked, settings.prefix, only)
+    server, (answers, is_whole) = trio.run(_with_link, settings, name, "watcher", _workers_asked, settings.prefix, only)
     groups = groups_of(answers, settings.groups if only is None else [only])
     if as_json:
-        emit_json({"server": server, "groups": [one.to_json() for one in groups]})
+        emit_json({"server": server, "groups": [one.to_json() for one in groups], "complete": is_whole})
     elif answers:
         _emit_status(groups)
+    if not is_whole:
+        more = "; name a group: --group G" if only is None else ""
+        note(f"more workers are there: they were still answering after {STATUS_MOST_S:g} s{more}")
     empty = [one.name for one in groups if not one.workers]
     where = ", ".join(settings.addresses)
     for name in empty:
@@ -250,11 +259,11 @@ def _went(tally: Tally) -> tuple[str, ...]:
     return str(tally.failed), f"{mean_ms:.1f}", f"{1000 * tally.longest_s:.1f}"
 
 
-async def _workers_asked(client: Client, prefix: str, group: str | None) -> tuple[dict[str, str], list[dict[str, Any]]]:
+async def _workers_asked(client: Client, prefix: str, group: str | None) -> tuple[dict[str, str], Found]:
     from pegboard_nats.source import find_workers
 
-    answers = await find_workers(client, "STATS", prefix, group, quiet_s=STATUS_QUIET_S)
-    return {"name": client.info.server_name, "version": client.info.version}, answers
+    found = await find_workers(client, "STATS", prefix, group, quiet_s=STATUS_QUIET_S, most_s=STATUS_MOST_S)
+    return {"name": client.info.server_name, "version": client.info.version}, found
 
 
 async def _with_link(settings: NatsSettings, name: str, role: Role, ask: Callable[..., Any], *arguments: Any) -> Any:

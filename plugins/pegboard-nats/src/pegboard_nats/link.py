@@ -60,7 +60,7 @@ class Link:
 
 
 def _tell(trouble: str) -> None:
-    notice.warning("no link to NATS: %s; it is tried again", trouble)
+    notice.warning("%s", trouble)
 
 
 # The settings of a board are one object, which all hooks of it are given.

@@ -20,6 +20,9 @@ INBOX = "_INBOX"
 BOTS = "llm"
 """Stands where a group does in the subjects of bots, so no group may be called so."""
 
+OWN = "nats"
+"""The plugin's own name."""
+
 Role = Literal["host", "worker", "watcher", "limits"]
 
 

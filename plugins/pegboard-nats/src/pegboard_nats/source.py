@@ -18,7 +18,7 @@ import json
 import logging
 import random
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pegboard import CallContext, PegboardError, SourceState, Tool, ToolResult
 from pegboard.errors import reason_of
@@ -190,9 +190,11 @@ class NatsSource:
         try:
             if verb is not None:
                 found = await find_workers(client, verb, self._subjects.prefix, group)
-                self._workers = {str(one.get("id")): str(one["metadata"].get("hash", "")) for one in found}
+                told = {str(one.get("id")): str(one["metadata"].get("hash", "")) for one in found.answers}
+                # Of a group too large for the line, who did not come to a word is not gone.
+                self._workers = told if found.is_whole else self._workers | told
                 if verb == "STATS":
-                    self._group = next(iter(groups_of(found)), None)
+                    self._group = next(iter(groups_of(found.answers)), None)
                     self._server = {"name": client.info.server_name, "version": client.info.version}
             self._workers |= self._news
             self._news.clear()
@@ -311,14 +313,28 @@ def _by_name(definitions: Iterable[dict[str, Any]]) -> dict[str, str]:
     return found
 
 
+class Found(NamedTuple):
+    """What workers answered; `is_whole` where the time was enough for all that were answering."""
+
+    answers: list[dict[str, Any]]
+    is_whole: bool
+
+
 async def find_workers(
-    client: Client, verb: str, prefix: str, group: str | None = None, *, quiet_s: float = QUIET_S
-) -> list[dict[str, Any]]:
+    client: Client,
+    verb: str,
+    prefix: str,
+    group: str | None = None,
+    *,
+    quiet_s: float = QUIET_S,
+    most_s: float = MOST_S,
+) -> Found:
     """What all workers below a prefix answer to `PING`, `INFO` or `STATS`; none: nobody is there.
 
     Args:
         group: of these alone, and the others hear nothing of it; None: of all groups.
         quiet_s: once a worker has answered, how long the next may take.
+        most_s: how long all of them may take.
 
     Raises:
         LinkError: there is no link, or the server does not let us ask.
@@ -329,10 +345,10 @@ async def find_workers(
 
     where = f"$SRV.{verb}.{wire.SERVICE}" if group is None else wire.Subjects(prefix, group).of("service", verb)
     found: dict[str, dict[str, Any]] = {}
-    latest = trio.current_time() + MOST_S
+    quiet = trio.CancelScope()
+    latest = trio.current_time() + most_s
     with client.replies() as mailbox, trio.move_on_after(ANSWER_S) as all_of_them:
         await client.ask(mailbox, where)
-        quiet = trio.CancelScope()
         with quiet:
             while len(found) < MAX_WORKERS:
                 try:
@@ -347,7 +363,7 @@ async def find_workers(
                     # More come as long as they come; a worker that is late is found the next time.
                     all_of_them.deadline = min(all_of_them.deadline + quiet_s, latest)
                     quiet.deadline = trio.current_time() + quiet_s
-    return list(found.values())
+    return Found(list(found.values()), quiet.cancelled_caught or not found)
 
 
 async def _first(*waits: Callable[[], Any]) -> None:

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import trio
 
-from pegboard import ErrorCode, Retry, ToolError, ToolResult, __version__
+from pegboard import ErrorCode, PluginError, Retry, ToolError, ToolResult, __version__
 from pegboard import trace as traces
 from pegboard.schema.jsontext import JsonTextError, loads
 from pegboard.text import clean
@@ -33,7 +33,7 @@ from pegboard_nats.executor import GroupExecutor
 from pegboard_nats.jetstream import JetStreamError
 from pegboard_nats.mailbox import LinkError, NotConnectedError
 from pegboard_nats.protocol import LocalProtocolError, TooLargeError
-from pegboard_nats.settings import is_inbox
+from pegboard_nats.settings import OWN, is_inbox
 from pegboard_nats.stats import Stats
 
 if TYPE_CHECKING:
@@ -46,8 +46,6 @@ if TYPE_CHECKING:
 log = logging.getLogger("pegboard")
 notice = logging.getLogger("pegboard.notice")
 
-OWN = "nats"
-"""The plugin's own name: tools that are another worker's would go round in circles, so they are not served."""
 LAST_S = 1.0
 """How long a result may wait for a link that was lost; then its caller has given up."""
 _WHOLE = {wire.KIND: wire.RESULT, wire.PARTS: "1"}
@@ -140,6 +138,7 @@ class Worker:
                     self._listen(f"srv.{verb}.group", self._subjects.of("service", verb), self._asked_service)
                 with contextlib.suppress(LinkError, trio.TooSlowError):  # the next link has all of it
                     await self._client.flush()
+                require_heard(self._client, self._subjects.of("call."), "worker")
                 self._nursery.start_soon(self._follow_changes)
                 task_status.started()
                 await self._draining.wait()
@@ -209,6 +208,7 @@ class Worker:
     def _serve(self) -> None:
         """Listen for what is on the board now, and for nothing else; tell the hosts where it changed."""
         visible = self._host.session(user_id="", channel="nats", profile=self._profile).tools
+        # Tools that are another worker's would go round in circles.
         tools = {name: one for name, one in visible.items() if one.origin.plugin != OWN and not self._is_away(name)}
         max_bytes = self._client.info.max_payload - wire.HEADROOM if self._client.connected else 2**16
         fit, large = wire.fitting(map(wire.definition_of, tools.values()), max_bytes)
@@ -472,6 +472,17 @@ class Worker:
             NotConnectedError: there is no link.
         """
         return self._client.info.max_payload - wire.HEADROOM
+
+
+def require_heard(client: Client, below: str, role: str) -> None:
+    """Have the server let us hear what we serve.
+
+    Raises:
+        PluginError: it said that it does not.
+    """
+    if refused := sorted(one for one in client.refused if one.startswith(below)):
+        text = f"the server does not let us listen to {refused[0]!r}"
+        raise PluginError(text, hint=f"name the key of a {role} as `credentials` under [plugins.nats]")
 
 
 def _is_answered(message: Message) -> bool:
