@@ -1,5 +1,8 @@
 """Watching a confined program: whom it reached, who was refused, and what it looked for, as far as strace tells.
 
+What strace writes goes through a pipe to the host at once. A file in the sandbox, where strace runs, would be the
+program's too: it could take out of it what it did.
+
 .. versionadded:: 0.1
 """
 
@@ -7,27 +10,30 @@ from __future__ import annotations
 
 import contextlib
 import os
-import stat
-from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+import tempfile
+import threading
+from typing import IO, TYPE_CHECKING
 
 import attrs
 
 from pegboard_confine.bubblewrap import find_system_program
 from pegboard_confine.network import Rules
 from pegboard_confine.programs import needs_of
-from pegboard_confine.sandbox import HOME, Policy
 from pegboard_confine.trace import Wanted, trace_words, wanted_in
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pegboard_confine.relay import Relay
+    from pegboard_confine.sandbox import Policy
 
 __all__ = ["Learned"]
 
-TRACE = ".pegboard-trace"
-"""In its home: what it was seen to do."""
+CHUNK = 65_536
+ENDS_S = 5.0
+"""A trace ends with the last process of the sandbox; so long is waited for that."""
+MAX_BYTES = 500_000_000
+"""Of a trace: what comes behind it is read and thrown away, so that the program goes on."""
 
 
 @attrs.define
@@ -47,44 +53,53 @@ class Learned:
     wanted: Wanted = attrs.field(factory=Wanted)
     policy: Policy | None = None
     lets_out: bool = True
+    _traces: list[tuple[threading.Thread, IO[bytes]]] = attrs.field(factory=list, init=False)
+    """Of each start: who reads it, and where it goes."""
 
     def note(self, policy: Policy, argv: Sequence[str]) -> tuple[Policy, Sequence[str]]:
-        """The policy and the command under which it is watched."""
+        """The policy and the command under which it is watched; who starts it closes the descriptors of the policy."""
         strace = find_system_program("strace")
         self.policy = attrs.evolve(
             policy,
             network=Rules(policy.network.written, everywhere=self.lets_out),
             files=(*policy.files, *needs_of(argv[0], policy.path)),
             traced=strace is not None,
+            descriptors=(self._open_trace(),) if strace is not None else (),
         )
-        with contextlib.suppress(FileNotFoundError):
-            self._trace.unlink()
-        return self.policy, [*trace_words(strace, f"{HOME}/{TRACE}"), *argv] if strace else argv
+        if strace is None:
+            return self.policy, argv
+        return self.policy, [*trace_words(strace, f"/proc/self/fd/{self.policy.descriptors[0]}"), *argv]
 
-    @property
-    def _trace(self) -> Path:
-        assert self.policy is not None
-        return Path(self.policy.home) / TRACE
+    def _open_trace(self) -> int:
+        reading, writing = os.pipe()
+        kept = tempfile.TemporaryFile()  # noqa: SIM115 - closed where it is read
+        thread = threading.Thread(target=_keep, args=(reading, kept), name="pegboard-trace", daemon=True)
+        thread.start()
+        self._traces.append((thread, kept))
+        return writing
 
     def read_trace(self) -> None:
-        """Read what was watched; it is taken away then."""
-        if self.policy is None:
+        """Read what was watched, once the program has ended; blocks."""
+        traces, self._traces = self._traces, []
+        if self.policy is None or not traces:
             return
         given = (*self.policy.read, *self.policy.write, *self.policy.files)
-        with contextlib.suppress(OSError), _open_regular(self._trace) as lines:
+        with contextlib.ExitStack() as stack:
+            for thread, kept in traces:
+                thread.join(ENDS_S)
+                stack.enter_context(kept).seek(0)
+            lines = (line.decode("utf-8", "surrogateescape") for _, kept in traces for line in kept)
             self.wanted = wanted_in(lines, self.policy.cwd, given, self.policy.write)
-        with contextlib.suppress(OSError):
-            self._trace.unlink()
 
 
-def _open_regular(path: Path) -> TextIO:
-    """A file that another program wrote, opened where it is one, and no link or pipe.
-
-    Raises:
-        OSError: it is none.
-    """
-    number = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    if not stat.S_ISREG(os.fstat(number).st_mode):
-        os.close(number)
-        raise OSError("no regular file")
-    return os.fdopen(number, encoding="utf-8", errors="surrogateescape")
+def _keep(reading: int, kept: IO[bytes]) -> None:
+    """Read a pipe to its end; a trace that cannot be kept whole goes on without being kept."""
+    size = 0
+    try:
+        while chunk := os.read(reading, CHUNK):
+            size += len(chunk)
+            if size <= MAX_BYTES:
+                with contextlib.suppress(OSError, ValueError):  # the disk is full, or nobody waits any more
+                    kept.write(chunk)
+    finally:
+        os.close(reading)

@@ -102,6 +102,7 @@ class Policy:
         path: the host's `PATH`, of which it gets what it sees.
         bounds: how much it may use.
         traced: whether it may be traced, and trace.
+        descriptors: what it inherits; closed where it was started, or was not.
 
     .. versionadded:: 0.1
     """
@@ -116,6 +117,7 @@ class Policy:
     path: str = os.defpath
     bounds: Bounds = attrs.field(factory=Bounds)
     traced: bool = False
+    descriptors: tuple[int, ...] = ()
 
 
 def why_not() -> str:
@@ -166,8 +168,8 @@ class Box:
         self.relay = relay
         self.bounds = policy.bounds
         self._sockets: list[socket.socket] = []
-        self._open: list[int] = []
-        self._theirs: list[int] = []
+        self._open: list[int] = [*policy.descriptors]
+        self._theirs: list[int] = [*policy.descriptors]
         try:
             self._info, info = self._pipe(ours=0)
             block, self._block = self._pipe(ours=1)
@@ -299,13 +301,18 @@ async def prepare(
 
     .. versionadded:: 0.1
     """
-    if problem := await trio.to_thread.run_sync(why_not):
-        raise ConfineError(f"this system cannot confine it: {problem}", bubblewrap.INSTALL, impossible=True)
     relay = Relay(policy.network, on_refused)
 
     def make() -> Box:
-        check_folders(policy)
-        _write_files(policy.home)
+        try:
+            if problem := why_not():
+                raise ConfineError(f"this system cannot confine it: {problem}", bubblewrap.INSTALL, impossible=True)
+            check_folders(policy)
+            _write_files(policy.home)
+        except BaseException:
+            for one in policy.descriptors:
+                os.close(one)
+            raise
         return Box(policy, argv, relay)
 
     try:
