@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import socket
 import struct
-from collections.abc import AsyncIterator, Sequence
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any
 
 import pytest
 import trio
+import trio.testing
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pegboard_confine.network import Names, Rules, is_private, read_entry, read_question
-from pegboard_confine.relay import MAX_REFUSED, Refused, Relay
+from pegboard_confine.relay import MAX_LOOKUPS, MAX_REFUSED, Refused, Relay
 
 
 def question(name: str, kind: int = 1) -> bytes:
@@ -138,7 +140,7 @@ async def test_a_name_that_leads_to_a_public_address_of_this_machine_is_not_foll
         listening.listen()
         port = listening.getsockname()[1]
         written = [f"{own}:{port}" if one == "{own}" else f"{one}:{port}" for one in entries]
-        trio.socket.set_custom_hostname_resolver(Resolver(own))
+        monkeypatch.setattr("pegboard_confine.relay.look_up", leading_to(own))
         reached = await Relay(Rules(written))._reach("api.example.org", port)
         assert (reached is not None) is is_reached
         if reached is not None:
@@ -165,18 +167,14 @@ def test_a_name_that_is_not_allowed_is_told_and_does_not_exist() -> None:
     assert refused == ["evil.example.net"]
 
 
-class Resolver(trio.abc.HostnameResolver):
+def leading_to(*addresses: str) -> Callable[..., Awaitable[list[Any]]]:
     """A name that leads elsewhere each time it is asked (DNS rebinding)."""
+    left = list(addresses)
 
-    def __init__(self, *addresses: str) -> None:
-        self.addresses = list(addresses)
+    async def look_up(host: str, port: int, limiter: Any) -> list[Any]:
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (left.pop(0), port))]
 
-    async def getaddrinfo(self, host: Any, port: Any, *_: Any, **__: Any) -> Any:
-        address = self.addresses.pop(0)
-        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port))]
-
-    async def getnameinfo(self, *_: Any) -> Any:
-        raise NotImplementedError
+    return look_up
 
 
 @pytest.mark.parametrize("addresses", [["127.0.0.1"], ["169.254.169.254"], ["93.184.216.34", "127.0.0.1"]])
@@ -192,15 +190,36 @@ async def test_a_name_that_is_led_elsewhere_is_not_followed(
             connected.append(target)
 
     monkeypatch.setattr(trio.socket, "socket", Socket)
-    resolver = Resolver(*addresses)
-    trio.socket.set_custom_hostname_resolver(resolver)
+    monkeypatch.setattr("pegboard_confine.relay.look_up", leading_to(*addresses))
     heard: list[Refused] = []
     relay = Relay(Rules(["api.example.org"]), heard.append)
     for _ in addresses:
         await relay._reach("api.example.org", 443)
     assert connected == [(one, 443) for one in addresses if not one.startswith(("127.", "169."))]
     assert 'if it may, add network = ["api.example.org", "' in heard[-1].told("weather", relay.rules)
-    assert resolver.addresses == []
+
+
+async def test_names_that_nobody_answers_take_no_threads_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Source: ours. A server asks for many names whose owner keeps every question open. What must be seen: the threads
+    of the host, which all else that blocks runs in, are free."""
+    answered = threading.Event()
+
+    def hang(*_: Any, **__: Any) -> list[Any]:
+        answered.wait(60)
+        raise OSError("nowhere")
+
+    monkeypatch.setattr(socket, "getaddrinfo", hang)
+    relay = Relay(Rules(["*.example.org"]))
+    try:
+        async with trio.open_nursery() as nursery:
+            for number in range(3 * MAX_LOOKUPS):
+                nursery.start_soon(relay._reach, f"h{number}.example.org", 443)
+            await trio.testing.wait_all_tasks_blocked()
+            assert relay._lookups.borrowed_tokens == MAX_LOOKUPS
+            assert trio.to_thread.current_default_thread_limiter().borrowed_tokens == 0
+            nursery.cancel_scope.cancel()
+    finally:
+        answered.set()
 
 
 async def test_a_refusal_names_the_line_to_add() -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import socket
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import trio
@@ -25,6 +25,9 @@ __all__ = ["Refused", "Relay"]
 
 MAX_CONNECTIONS = 64
 """Open at once; one more is closed."""
+MAX_LOOKUPS = 8
+"""Names that are looked up at once. Each takes a thread for as long as whoever owns the name does not answer, and those
+of the host's own are for others."""
 CONNECT_S = 10.0
 IDLE_S = 900.0
 """A connection that nothing passes through for so long is closed."""
@@ -81,6 +84,7 @@ class Relay:
         self._names = Names(rules, lambda name: self._refuse(Refused(name)))
         self._on_refused = on_refused
         self._room = trio.CapacityLimiter(MAX_CONNECTIONS)
+        self._lookups = trio.CapacityLimiter(MAX_LOOKUPS)
 
     def _refuse(self, refused: Refused) -> None:
         is_new = refused not in self.refused
@@ -151,7 +155,7 @@ class Relay:
             self._refuse(Refused(host, port))
             return None
         with trio.move_on_after(CONNECT_S):
-            found = await trio.socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            found = await look_up(host, port, self._lookups)
             allowed = [one for one in found if self._leads(host, port, str(one[4][0]))]
             if not allowed:
                 inside = str(found[0][4][0])
@@ -174,6 +178,17 @@ class Relay:
                 self.reached[host, port] += 1
                 return outer
         return None
+
+
+async def look_up(host: str, port: int, limiter: trio.CapacityLimiter) -> list[Any]:
+    """Where a name leads to, as `socket.getaddrinfo` has it.
+
+    Raises:
+        OSError: nowhere.
+    """
+    return await trio.to_thread.run_sync(
+        lambda: socket.getaddrinfo(host, port, type=socket.SOCK_STREAM), abandon_on_cancel=True, limiter=limiter
+    )
 
 
 def _is_this_machine(address: str, port: int) -> bool:
