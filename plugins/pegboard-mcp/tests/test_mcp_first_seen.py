@@ -321,6 +321,63 @@ def test_names_and_files_are_bounded(home: Path, monkeypatch: pytest.MonkeyPatch
     assert len(list((home / "state").rglob("*-*.json"))) == 2
 
 
+def test_thousands_of_names_that_come_and_go_take_no_time_and_hide_nothing(
+    home: Path, caplog: pytest.LogCaptureFixture, in_time: Any
+) -> None:
+    """Of too many to be compared, what is new is held back: one of them may be what went, under another name."""
+    count = 3_000
+    Memory(a_server(), keeps=True).look(pins(*(f"tool_{number}" for number in range(count))))
+    with in_time():
+        verdict = Memory(a_server(), keeps=True).look(
+            pins(*(f"other_{number}" for number in range(count)), description="Other words")
+        )
+    assert (len(verdict.changed), len(verdict.first)) == (count, 0)
+    assert len(caplog.records) == memory.MAX_TOLD + 1
+    assert (
+        caplog.records[-1].getMessage()
+        == f"{count - memory.MAX_TOLD} more changes of far: look at them with pegboard lock"
+    )
+
+
+def test_what_is_held_back_is_told_before_what_is_not(home: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Attack: so many harmless lines that the one that counts is not read."""
+    Memory(a_server(), keeps=True).look(pins("weather"))
+    Memory(a_server(), keeps=True).look(
+        [*pins(*(f"a{number}" for number in range(50))), *pins("weather", description="Other words")]
+    )
+    assert "'weather' of far changed since" in caplog.records[0].getMessage()
+
+
+@pytest.mark.parametrize("hour", [("10:51", "Monday"), ("Monday", "3 March")])
+def test_a_change_is_told_once_whatever_the_day(
+    home: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, hour: tuple[str, str]
+) -> None:
+    Memory(a_server(), keeps=True).look(pins())
+    for word in hour:
+        monkeypatch.setattr(memory, "since", lambda then, now, word=word: word)
+        Memory(a_server(), keeps=True).look(pins(description="Other words"))
+    assert len(caplog.records) == 1
+
+
+@pytest.mark.parametrize("seen", ["NaN", "1e999", "-1e300", "1e300", "null", '"now"'])
+def test_a_time_that_no_calendar_has_holds_everything(home: Path, seen: str) -> None:
+    known = Memory(a_server(), keeps=True)
+    known.look(pins())
+    raw = json.loads(known.path.read_text())
+    raw["pins"]["tool:weather"]["seen"] = 12345.5
+    known.path.write_text(json.dumps(raw).replace("12345.5", seen))
+    assert Memory(a_server(), keeps=True).look(pins(description="Other words")).problem is not None
+
+
+@pytest.mark.parametrize("jump_s", [-(10**9), 10**9])
+def test_a_clock_that_jumps_changes_no_judgement(home: Path, monkeypatch: pytest.MonkeyPatch, jump_s: int) -> None:
+    Memory(a_server(), keeps=True).look(pins())
+    now_s = time.time() + jump_s
+    monkeypatch.setattr(time, "time", lambda: now_s)
+    assert not Memory(a_server(), keeps=True).look(pins()).changed
+    assert Memory(a_server(), keeps=True).look(pins(description="Other words")).changed
+
+
 def test_of_too_much_the_fingerprints_are_kept(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "MAX_BYTES", 1_000)
     Memory(a_server(), keeps=True).look(pins(description="word " * 300))

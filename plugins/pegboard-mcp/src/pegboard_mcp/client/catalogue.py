@@ -556,7 +556,7 @@ class Catalogue:
             return []
         from pegboard_mcp.client.seen import seen_pins
 
-        return seen_pins(listing, self.name, ("resource", "template"))
+        return seen_pins(listing, self.name, ("resource", "template"), has_icons=False)
 
     @property
     def held(self) -> dict[str, HeldBackError]:

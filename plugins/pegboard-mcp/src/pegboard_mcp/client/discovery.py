@@ -254,23 +254,22 @@ def prompt_entry(raw: Mapping[str, Any]) -> Entry:
         ValueError: it cannot be offered.
     """
     told = raw.get("arguments")
-    arguments = []
+    arguments: dict[str, Entry] = {}
     for one in told[:MAX_ARGUMENTS] if isinstance(told, list) else ():
         if not isinstance(one, Mapping):
             raise ValueError("one of its arguments is not an object")
-        arguments.append(
-            _slim(
-                name=_name(one.get("name")),
-                title=_title(one.get("title")),
-                description=_text(one.get("description")),
-                required=one.get("required") is True,
-            )
+        argument = _slim(
+            name=_name(one.get("name")),
+            title=_title(one.get("title")),
+            description=_text(one.get("description")),
+            required=one.get("required") is True,
         )
+        arguments.setdefault(argument["name"], argument)  # the first of each name, as of tools
     return _slim(
         key=_name(raw.get("name")),
         title=_title(raw.get("title")),
         description=_text(raw.get("description")),
-        arguments=arguments,
+        arguments=list(arguments.values()),
         icons=_icons(raw.get("icons")),
         hidden=_hidden(*map(raw.get, ("title", "description")), {"examples": told}),
     )

@@ -14,15 +14,22 @@ if TYPE_CHECKING:
 KINDS = ("tool", "prompt", "resource", "template")
 
 
-def seen_pins(listing: Listing, source: str, kinds: Iterable[str] = KINDS) -> list[Pin]:
-    """Everything of these kinds that a server offers, as it is known here; resources are so in the lock too."""
+def seen_pins(listing: Listing, source: str, kinds: Iterable[str] = KINDS, *, has_icons: bool = True) -> list[Pin]:
+    """Everything of these kinds that a server offers, as it is known here; resources are so in the lock too, which has
+    no icons."""
     version = identity_of(listing.server.get("name"), listing.server.get("version"))
-    return [_pin(source, kind, entry, version) for kind in kinds for entry in getattr(listing, f"{kind}s")]
+    pins = []
+    for kind in kinds:
+        for entry in getattr(listing, f"{kind}s"):
+            icons = {"icons": entry["icons"]} if has_icons and entry.get("icons") else {}
+            pins.append(_pin(source, kind, entry, version, icons))
+    return pins
 
 
-def _pin(source: str, kind: str, entry: Entry, version: str | None) -> Pin:
+def _pin(source: str, kind: str, entry: Entry, version: str | None, more: Mapping[str, Any]) -> Pin:
     definition: dict[str, Any] = {
         **dict.fromkeys(PARTS),
+        **more,
         "name": f"{kind}:{entry['key']}",
         "title": entry.get("title"),
         "description": entry.get("description") or "",

@@ -26,6 +26,7 @@ import logging
 import os
 import re
 import time
+from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pegboard.limits import DIGESTED_BYTES, JSON_BYTES
@@ -47,6 +48,10 @@ MAX_PINS = 20_000
 """Names of one server that are known; what comes after them is held back."""
 MAX_SERVERS = 1_000
 """Files; those that were not touched for longest go first."""
+MOST_COMPARED = 20_000
+"""Pairs of names that are compared of one list, which takes half a second; of more, what is new is held back."""
+MAX_TOLD = 20
+"""Lines that a person reads of one list."""
 NEAR = 0.75
 """How much of two names has to be the same for the new one to count as the old one's (Ratcliff-Obershelp)."""
 TRIES, PAUSE_S = 40, 0.005
@@ -158,11 +163,10 @@ def judge(known: Known | None, pins: Iterable[Pin], name: str, now_s: float) -> 
     first: list[Pin] = []
     told: dict[str, str] = {}
     pins = list(pins)
-    here = {pin.name for pin in pins}
-    gone = [] if known is None else [pin for key, (pin, _) in known.pins.items() if key not in here]
+    gone = None if known is None else _Gone(known, pins)
     room = MAX_PINS if known is None else MAX_PINS - len(known.pins)
     for pin in pins:
-        if known is None or not known.pins:
+        if known is None or gone is None or not known.pins:
             first.append(pin)
             continue
         found = known.pins.get(pin.name)
@@ -184,39 +188,74 @@ def judge(known: Known | None, pins: Iterable[Pin], name: str, now_s: float) -> 
             told[pin.name] = f"{_called(pin)} of {name} {words}; nobody has to look at it"
         else:
             changed[pin.name] = Changed(pin.name, was, pin, words, plain)
-    for key, one in changed.items():
-        told[key] = f"{_called(one.now)} of {name} {one.words}"
-    return Verdict(changed, tuple(first[:room]), told)
+    held = {key: f"{_called(one.now)} of {name} {one.words}" for key, one in changed.items()}
+    return Verdict(changed, tuple(first[:room]), {**held, **told})  # what is held back is told before all else
 
 
-def _new(pin: Pin, gone: list[Pin], known: Known, now_s: float, *, has_room: bool) -> Changed | None:
+def _new(pin: Pin, gone: _Gone, known: Known, now_s: float, *, has_room: bool) -> Changed | None:
     """Why one that came later is not taken as first seen: it stands where another stood, or it reads like an order."""
     from pegboard.marks import orders_in
 
     if not has_room:
         why = f"is new, and {MAX_PINS:,} names of its server are known already"
         return Changed(pin.name, None, pin, why, why)
-    kind = pin.name.partition(":")[0]
-    for old in gone:
-        if old.name.partition(":")[0] == kind and _stands_for(pin, old):
-            words, plain = (
-                f"changed since {since(known.pins[old.name][1], now_s)}: "
-                + describe(old.definition, pin.definition, foreign=foreign)
-                for foreign in (True, False)
-            )
-            return Changed(pin.name, old, pin, words, plain)
+    if gone.are_too_many(pin):
+        why = "is new, and so much else of its server went that it may be any of that under another name"
+        return Changed(pin.name, None, pin, why, why)
+    if (old := gone.find(pin)) is not None:
+        words, plain = (
+            f"changed since {since(known.pins[old.name][1], now_s)}: "
+            + describe(old.definition, pin.definition, foreign=foreign)
+            for foreign in (True, False)
+        )
+        return Changed(pin.name, old, pin, words, plain)
     if orders := orders_in(json.dumps(pin.definition, ensure_ascii=False, default=str)):
         why = f"is new, and reads like an order: {', '.join(orders)}"
         return Changed(pin.name, None, pin, why, why)
     return None
 
 
-def _stands_for(new: Pin, old: Pin) -> bool:
-    """Whether one that came may be one that went, under another name: a name is no way around what was seen."""
-    if old.definition is not None and content_of(old.definition) == content_of(new.definition or {}):
-        return True
-    one, two = (pin.name.partition(":")[2][:200].casefold() for pin in (old, new))
-    return difflib.SequenceMatcher(None, one, two, autojunk=False).ratio() >= NEAR
+class _Gone:
+    """What a server no longer offers: what came instead may be some of it, under another name."""
+
+    def __init__(self, known: Known, pins: Iterable[Pin]) -> None:
+        here = {pin.name for pin in pins}
+        self._new = Counter(_kind_of(name) for name in here - known.pins.keys())
+        self._by_kind: dict[str, list[Pin]] = {}
+        self._by_content: dict[tuple[str, str], Pin] = {}
+        for name, (pin, _) in known.pins.items() if self._new else ():
+            if name not in here:
+                self._by_kind.setdefault(_kind_of(name), []).append(pin)
+        for kind, pins in self._by_kind.items():
+            contents = ((content_of(pin.definition), pin) for pin in pins if pin.definition is not None)
+            self._by_content |= {(kind, content): pin for content, pin in contents}
+
+    def are_too_many(self, new: Pin) -> bool:
+        """Whether so much came and went at once that names are not compared."""
+        kind = _kind_of(new.name)
+        return len(self._by_kind.get(kind, ())) * self._new[kind] > MOST_COMPARED
+
+    def find(self, new: Pin) -> Pin | None:
+        """What a new one stands for: the same under another name, or nearly the same name; a name is no way around what
+        was seen."""
+        kind = _kind_of(new.name)
+        if (same := self._by_content.get((kind, content_of(new.definition or {})))) is not None:
+            return same
+        matcher = difflib.SequenceMatcher(autojunk=False)
+        matcher.set_seq2(_near_name(new))
+        for old in self._by_kind.get(kind, ()):
+            matcher.set_seq1(_near_name(old))
+            if matcher.real_quick_ratio() >= NEAR and matcher.quick_ratio() >= NEAR and matcher.ratio() >= NEAR:
+                return old
+        return None
+
+
+def _kind_of(name: str) -> str:
+    return name.partition(":")[0]
+
+
+def _near_name(pin: Pin) -> str:
+    return pin.name.partition(":")[2][:200].casefold()
 
 
 def _called(pin: Pin) -> str:
@@ -251,13 +290,13 @@ class Memory:
         try:
             known = self._read()
             verdict = judge(known, pins, name, now_s)
-            news = self._news(known, verdict)
+            news = self._news(known, verdict, pins)
             if verdict.first or news or self._start is not None:
                 with self._alone():
                     known = self._read()  # another process may have been here
                     verdict = judge(known, pins, name, now_s)
-                    news = self._news(known, verdict)
-                    self._write(self._with(known, verdict, now_s))
+                    news = self._news(known, verdict, pins)
+                    self._write(self._with(known, verdict, pins, now_s))
                     self._start = None
         except UnreadableError as problem:
             why = f"what was seen of {name} before cannot be read ({problem}), so that nothing of it is offered"
@@ -267,8 +306,10 @@ class Memory:
             self._tell_once(
                 f"{name} is started or reached otherwise than before ({others}); it is seen as a new server"
             )
-        for line in news:
+        for line in news[:MAX_TOLD]:
             log.warning("%s", line)
+        if len(news) > MAX_TOLD:
+            log.warning("%d more changes of %s: look at them with pegboard lock", len(news) - MAX_TOLD, name)
         return verdict
 
     def look_at_server(self, pin: Pin) -> None:
@@ -318,20 +359,21 @@ class Memory:
 
     # -- how it is kept
 
-    def _with(self, known: Known | None, verdict: Verdict, now_s: float) -> Known:
+    def _with(self, known: Known | None, verdict: Verdict, offered: Iterable[Pin], now_s: float) -> Known:
         pins = dict(known.pins) if known is not None else {}
         told = dict(known.told) if known is not None else {}
         first = verdict.first if self._start is None else (*verdict.first, self._start)
         for pin in first:
             pins.setdefault(pin.name, (pin, now_s))
-        told |= {key: _mark(line) for key, line in verdict.told.items()}
+        told |= {pin.name: pin.fingerprint for pin in offered if pin.name in verdict.told}
         return Known(pins, told)
 
-    def _news(self, known: Known | None, verdict: Verdict) -> list[str]:
-        """The lines that were not told before."""
+    def _news(self, known: Known | None, verdict: Verdict, offered: Iterable[Pin]) -> list[str]:
+        """The lines about definitions that were not told of before."""
         told = known.told if known is not None else {}
         again = verdict.changed if self._again else ()
-        return [line for key, line in verdict.told.items() if key in again or told.get(key) != _mark(line)]
+        now = {pin.name: pin.fingerprint for pin in offered}
+        return [line for key, line in verdict.told.items() if key in again or told.get(key) != now[key]]
 
     def _tell_once(self, line: str) -> None:
         if line not in self._failed:
@@ -431,11 +473,6 @@ def _folder() -> Path:
     return user_folder("state") / "mcp" / "seen"
 
 
-def _mark(line: str) -> str:
-    """What tells that a line was told: its words but for the day, which moves."""
-    return hashlib.sha256(re.sub(r"since [^:]{1,40}: ", "", line).encode("utf-8", "surrogatepass")).hexdigest()[:16]
-
-
 def _load(path: Path) -> Known | None:
     """What a file holds; None where there is none.
 
@@ -461,10 +498,11 @@ def _load(path: Path) -> Known | None:
             for key, one in value["pins"].items()
         }
         told = {str(key): str(mark) for key, mark in value["told"].items()}
-        for pin, _ in pins.values():
+        for pin, seen in pins.values():
             if type(pin.fingerprint) is not str or type(pin.definition) not in (dict, type(None)):
                 raise TypeError
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
+            since(seen, seen)  # a time that no calendar has
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError, OSError):
         raise UnreadableError("it is broken") from None
     return Known(pins, told)
 

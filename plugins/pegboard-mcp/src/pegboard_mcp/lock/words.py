@@ -110,6 +110,8 @@ def _phrases(was: Mapping[str, Any], now: Mapping[str, Any], *, foreign: bool) -
         yield "other", _of_text("its description", was.get("description"), now.get("description"), foreign=foreign)
     if is_other("output_schema"):
         yield "other", "its results are described otherwise"
+    if is_other("icons"):
+        yield "other", "its icons are other"
     if is_other("version"):
         was_so = f"(was: {quoted(was.get('version'), MAX_NAMED)})"
         said = f"its server is {quoted(now.get('version'), MAX_NAMED)} {was_so}"
