@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import json
 import sys
+import threading
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -603,6 +604,31 @@ def test_the_program_holds_shows_and_accepts(site: Site, program_with: Callable[
     assert not (site.folder / "pegboard.lock").exists()
     done = program.run("call", "weather", "city=Bonn", "conversation=none")
     assert (done.returncode, done.stdout) == (0, "sunny\n")
+
+
+async def test_what_is_compared_is_compared_beside_the_loop(
+    site: Site, host_with: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server with ten thousand tools that changed takes seconds to be compared; other sessions go on meanwhile."""
+    from pegboard_mcp.lock.memory import Memory
+
+    looked: list[threading.Thread] = []
+    for name in ("look", "look_at_server"):
+        real = getattr(Memory, name)
+        monkeypatch.setattr(
+            Memory, name, lambda *given, real=real: looked.append(threading.current_thread()) or real(*given)
+        )
+    site.offer_later(ATTACKS["rug pull"].later)
+    host = await host_with(mcp, config=site.config)
+    await host.wait_for_sources()
+    session = host.session()
+    await session.call("weather", {"city": "Bonn"})
+    await session.call("grow")
+    with trio.fail_after(20):
+        while "weather" not in host.board.rejected_tools:
+            await trio.sleep(0.01)
+    assert len(looked) >= 3
+    assert threading.main_thread() not in looked
 
 
 # -- the words of `lock`

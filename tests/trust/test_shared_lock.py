@@ -12,6 +12,7 @@ import pty
 import shutil
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -247,6 +248,82 @@ def test_only_what_is_new_is_verified_and_nothing_is_started_where_nothing_is_si
     ran.clear()
     assert team.why() is not None
     assert ran == []
+
+
+def revoke(team: Team) -> None:
+    team.allow(f"bob@example.org {team.public('eve')}")
+
+
+def forget_signers(team: Team) -> None:
+    team.signers.unlink()
+
+
+def open_signers(team: Team) -> None:
+    team.signers.chmod(0o666)
+
+
+@pytest.mark.parametrize("ends", [revoke, forget_signers, open_signers], ids=lambda one: one.__name__)
+@pytest.mark.parametrize("lock", ["notice", "enforce"])
+def test_a_signer_who_is_taken_out_while_the_host_runs_counts_no_more_for_what_is_registered_then(
+    team: Team, ends: Callable[[Team], None], lock: Any
+) -> None:
+    settings = McpSettings(lock=lock)
+    watched = watch.watch_of(settings)
+    assert watched.is_accepted(pin("greet"))
+    ends(team)
+    watched.look_again()  # as after `LOOK_S`
+    assert not watched.is_accepted(pin("greet"))
+    if lock == "enforce":
+        assert watched.why_held(pin("greet")) is not None
+    team.signers.unlink(missing_ok=True)
+    team.allow(f"alice@example.org {team.public('alice')}")
+    team.signers.chmod(0o644)
+    watched.look_again()
+    assert watched.is_accepted(pin("greet"))
+
+
+@pytest.mark.parametrize("until", ["", 'valid-before="29990101" '], ids=["for ever", "until"])
+async def test_no_program_that_verifies_holds_up_the_loop(
+    team: Team, host_with: Any, monkeypatch: pytest.MonkeyPatch, until: str
+) -> None:
+    from pegboard_mcp import plugin, review_lock
+
+    folder = team.lock.parent
+    tool = {"name": "weather", "description": "Tell the weather.", "inputSchema": {"type": "object"}}
+    (folder / "offers.json").write_text(json.dumps({"": {"tools": [tool]}}))
+    server = {"command": sys.executable, "args": ["-S", str(SERVER), str(folder)]}
+    config: Any = {"plugins": {"mcp": {"servers": {"far": server}, "lock": "off"}}}
+    host = await host_with(plugin, config=config)
+    await host.board.sources[0][1].wake()
+    review = review_lock(host.board)
+    review.accept(review.changes)
+    team.sign()
+    team.allow(f"alice@example.org {until}{team.public('alice')}")
+    for name in ("STATE", "CACHE"):  # a colleague's machine: nothing is trusted by hand, and no list is known
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(folder / f"other-{name}"))
+    ran: list[threading.Thread] = []
+    run = signature._ssh_keygen
+    monkeypatch.setattr(signature, "_ssh_keygen", lambda *given: ran.append(threading.current_thread()) or run(*given))
+    config["plugins"]["mcp"]["lock"] = "enforce"
+    monkeypatch.setattr(watch, "LOOK_S", 0.0)
+    host = await host_with(plugin, config=config)
+    ran.clear()  # while a board is loaded nothing of it runs yet
+    team.allow(f"alice@example.org {until}{team.public('alice')}\n# and nobody else")
+    await host.board.sources[0][1].wake()
+    assert "weather" in host.tools
+    assert len(ran) >= 3
+    assert threading.main_thread() not in ran
+
+
+def test_all_of_a_verification_has_one_deadline(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    limits: list[float] = []
+    run = signature._ssh_keygen
+    monkeypatch.setattr(
+        signature, "_ssh_keygen", lambda action, given, limit_s: limits.append(limit_s) or run(action, given, limit_s)
+    )
+    assert team.why() is None
+    assert limits == sorted(limits, reverse=True)
+    assert max(limits) <= signature.VERIFY_S
 
 
 def test_ssh_keygen_that_is_missing_is_told_with_what_to_install(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from pegboard_mcp.client.discovery import Entry, Listing
     from pegboard_mcp.collected import Capabilities
     from pegboard_mcp.definitions import ServerDefinition
-    from pegboard_mcp.lock.memory import Changed, Memory
+    from pegboard_mcp.lock.memory import Changed, Memory, Verdict
     from pegboard_mcp.lock.pins import Pin
     from pegboard_mcp.prompts_and_resources import Prompt, Resource, ResourceTemplate
     from pegboard_mcp.settings import McpSettings
@@ -138,6 +138,7 @@ class Catalogue:
         self._settings = settings
         self._moved: set[str] = set()
         self._is_stale = False
+        self._decided = 0
         self._slot: SourceSlot | None = None
         self._offered: Listing | None = None
         self._is_remembered = False
@@ -190,14 +191,18 @@ class Catalogue:
 
     def take(self, listing: Listing) -> None:
         """Have a list from here on; nothing is registered yet."""
+        self._take(self._looked_at(listing))
+
+    def _take(self, listing: Listing) -> None:
         wanted = [entry["key"] for entry in listing.tools]
         if self.definition.load_prompts:
             wanted += [PROMPT_MARK + entry["key"] for entry in listing.prompts]
-        self.listing = listing = self._looked_at(listing)
+        self.listing = listing
         self.plain_names = board_names(wanted, prefix=self.definition.prefix, server=self.name)
 
     def adopt(self, listing: Listing) -> None:
-        """Swap the tools for those of a new list, keep it for the next start, and tell who else is concerned."""
+        """Swap the tools for those of a new list, which was looked at (`look_at`), keep it for the next start, and tell
+        who else is concerned."""
         if self._slot is None:
             return
         if listing == self.listing and self.names and not self._is_stale:
@@ -206,7 +211,7 @@ class Catalogue:
         self._is_stale = False
         for name, why in listing.left_out.items():
             log.warning("%s of the MCP server %s is left out: %s", name, self.name, why)
-        self.take(listing)
+        self._take(listing)
         self._group.renamed(self)
         self.names = self.names_on_board(self._group.contested)
         self._slot.replace(self.tools())
@@ -217,6 +222,7 @@ class Catalogue:
     def offer_again(self, *, at_once: bool) -> None:
         """Register all of the list once more, now or with the next list: a person decided anew about some of it."""
         self._is_stale = True
+        self._decided += 1
         if at_once and self._slot is not None and self.listing is not None:
             self._is_stale = False
             self._offered = None
@@ -450,26 +456,53 @@ class Catalogue:
 
         return Memory(self.definition, keeps=self._remembers, again=self._holding == "nothing")
 
-    def look_at_start(self) -> None:
+    async def look_at_start(self) -> None:
         """Tell a person where another program is about to be started than the one that was first seen."""
-        if self.memory is not None:
-            from pegboard_mcp.lock.memory import server_pin
+        from trio.to_thread import run_sync
 
-            self.memory.look_at_server(server_pin(self.definition))
+        from pegboard_mcp.lock.memory import server_pin
+
+        if self.memory is not None:
+            pin = await run_sync(server_pin, self.definition)
+            await run_sync(self.memory.look_at_server, pin)
         elif self._holding == "all" and self._settings is not None:
-            from pegboard_mcp.lock.memory import server_pin
             from pegboard_mcp.lock.watch import watch_of
 
-            watch_of(self._settings).look_at_server(server_pin(self.definition, is_shared=True))
+            pin = await run_sync(lambda: server_pin(self.definition, is_shared=True))
+            await run_sync(watch_of(self._settings).verify_ahead)
+            watch_of(self._settings).look_at_server(pin)
+
+    async def look_at(self, listing: Listing) -> Listing:
+        """The list, compared with what was first seen: in a thread, since it may be long, and what is known of the
+        server lies in a file. It is compared anew where a person decided meanwhile."""
+        from trio.to_thread import run_sync
+
+        while True:
+            decided = self._decided
+            verdict = await run_sync(self._judge, listing)
+            if decided == self._decided:
+                return self._judged(listing, verdict)
 
     def _looked_at(self, listing: Listing) -> Listing:
-        """The list, compared with what was first seen. One from the cache that was all accepted is not looked at again:
-        it is what was known, and a start reads one file less."""
-        if self.memory is None or listing.is_accepted:
-            return listing
-        from pegboard_mcp.client.seen import seen_pins
+        return self._judged(listing, self._judge(listing))
 
-        verdict = self.memory.look(seen_pins(listing, self.name))
+    def _judge(self, listing: Listing) -> Verdict | None:
+        """What the list comes to; None: it is not compared. One from the cache that was all accepted is not: it is what
+        was known, and a start reads one file less."""
+        verdict: Verdict | None = None
+        if self.memory is not None and not listing.is_accepted:
+            from pegboard_mcp.client.seen import seen_pins
+
+            verdict = self.memory.look(seen_pins(listing, self.name))
+        if self._settings is not None and (self._holding == "all" or (verdict is not None and verdict.changed)):
+            from pegboard_mcp.lock.watch import watch_of
+
+            watch_of(self._settings).verify_ahead()
+        return verdict
+
+    def _judged(self, listing: Listing, verdict: Verdict | None) -> Listing:
+        if verdict is None:
+            return listing
         self.changed, self.unreadable = verdict.changed, verdict.problem
         return attrs.evolve(listing, is_accepted=not verdict.changed and verdict.problem is None)
 

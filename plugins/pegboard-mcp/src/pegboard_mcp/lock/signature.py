@@ -21,6 +21,7 @@ import json
 import os
 import stat
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -42,7 +43,9 @@ MAX_SIGNERS = 1_048_576
 MAX_PRINCIPALS = 16
 """So many names of one signer are tried."""
 VERIFY_S, SIGN_S, ASK_S, END_S = 10.0, 30.0, 120.0, 2.0
-"""How long ssh-keygen may take to verify, to sign, to sign with a person at the terminal, and to end."""
+"""How long it may take to verify, all in all; to sign, to sign with a person at the terminal; and to end."""
+AHEAD_S = 10.0
+"""For so long what was verified in a thread counts in the loop, also where time ends it."""
 REMEMBERED = "lock-signatures.json"
 MAX_REMEMBERED = 100
 KEYS = ("id_ed25519", "id_ecdsa", "id_rsa", "id_ed25519_sk", "id_ecdsa_sk")
@@ -115,15 +118,34 @@ def why_refused(settings: McpSettings, path: Path, content: bytes) -> SignatureE
     try:
         signature = load_signature(path)
         signers = load_signers(signers_path(settings))
-        mark = hashlib.sha256(b"".join(hashlib.sha256(one).digest() for one in (content, signature, signers)))
-        if mark.hexdigest() in _remembered():
+        mark = _mark(content, signature, signers)
+        if mark in _remembered():
             return None
+        if (found := _ahead.get(mark)) is not None and time.monotonic() - found[0] < AHEAD_S:
+            return found[1]
         verify(path, content, signature, signers)
         if b"valid-" not in signers.lower() and b"cert-authority" not in signers.lower():
-            _remember(mark.hexdigest())
+            _remember(mark)
     except SignatureError as problem:
         return problem
     return None
+
+
+def verify_ahead(settings: McpSettings, path: Path, content: bytes) -> None:
+    """Ask `why_refused` in a thread, so that who asks in a loop a moment later hears it without a program."""
+    problem = why_refused(settings, path, content)
+    with contextlib.suppress(SignatureError):
+        mark = _mark(content, load_signature(path), load_signers(signers_path(settings)))
+        _ahead.clear()
+        _ahead[mark] = time.monotonic(), problem
+
+
+_ahead: dict[str, tuple[float, SignatureError | None]] = {}
+"""What was verified last in a thread, by the mark of the three files, and when."""
+
+
+def _mark(*files: bytes) -> str:
+    return hashlib.sha256(b"".join(hashlib.sha256(one).digest() for one in files)).hexdigest()
 
 
 def verify_lock(settings: McpSettings, path: Path, content: bytes) -> tuple[str, Signature]:
@@ -146,21 +168,25 @@ def verify(path: Path, content: bytes, armored: bytes, signers: bytes) -> tuple[
     if signature.namespace != NAMESPACE:
         said = visible(signature.namespace)[:40]
         raise _refused(f"{name} was made for something else: its namespace is {said!r}, not {NAMESPACE!r}")
+    until = time.monotonic() + VERIFY_S
+
+    def ask(*action: str, given: bytes = content) -> _Done:
+        return _ssh_keygen(action, given, max(until - time.monotonic(), 0.0))
+
     with _private_folder() as folder:
         made, allowed = folder / "signature", folder / "signers"
         made.write_bytes(armored)
         allowed.write_bytes(signers)
-        right = _ssh_keygen(["check-novalidate", "-n", NAMESPACE, "-s", str(made)], content)
+        right = ask("check-novalidate", "-n", NAMESPACE, "-s", str(made))
         if right.status != 0:
             raise _refused(
                 f"{name} is not the signature of {name_of(path)} as it stands: the lock changed after it was signed, "
                 f"or another file was signed"
             )
-        found = _ssh_keygen(["find-principals", "-s", str(made), "-f", str(allowed)], b"")
+        found = ask("find-principals", "-s", str(made), "-f", str(allowed), given=b"")
         names = [one for one in found.said.decode("utf-8", "replace").splitlines() if one and not one.startswith("!")]
         for principal in names[:MAX_PRINCIPALS] if found.status == 0 else ():
-            argv = ["verify", "-f", str(allowed), "-I", principal, "-n", NAMESPACE, "-s", str(made)]
-            if _ssh_keygen(argv, content).status == 0:
+            if ask("verify", "-f", str(allowed), "-I", principal, "-n", NAMESPACE, "-s", str(made)).status == 0:
                 return visible(principal), signature
     if base64.b64encode(signature.key) in signers:
         why = "its line there says another time (valid-after, valid-before) or other namespaces"
@@ -397,7 +423,7 @@ def _ssh_keygen(action: Sequence[str], given: bytes | None, limit_s: float = VER
         try:
             said, why = child.communicate(given, timeout=limit_s)
         except subprocess.TimeoutExpired:
-            raise SignatureError(f"ssh-keygen did not end within {limit_s:g} s and was stopped") from None
+            raise SignatureError(f"ssh-keygen did not end within {limit_s:.3g} s and was stopped") from None
         finally:
             if child.poll() is None:
                 _end(child)

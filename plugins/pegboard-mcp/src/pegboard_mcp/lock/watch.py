@@ -111,7 +111,9 @@ class Watch:
             found = path.stat() if path is not None else None
         except OSError:
             found = None
-        seen = None if found is None else (path, found.st_mtime_ns, found.st_size, found.st_ino, _signed_at(path))
+        seen = (
+            None if found is None else (path, found.st_mtime_ns, found.st_size, found.st_ino, *_signed(path, settings))
+        )
         if seen == self._seen:
             return
         self._seen, self._pins, self._problem = seen, None, None
@@ -126,6 +128,22 @@ class Watch:
                 self._problem = why_untrusted(settings, path, content) if settings.lock == "enforce" else None
             except LockError as problem:
                 self._problem = problem
+
+    def verify_ahead(self) -> None:
+        """Have the signature of the lock verified, if that is what it would count by. It starts a program: who is in a
+        loop does this in a thread, before anything is registered. Changes nothing here."""
+        settings = self._settings()
+        path = lock_path(settings) if settings is not None else None
+        if settings is None or path is None or settings.lock_file is not None or not os.path.lexists(f"{path}.sig"):
+            return
+        from pegboard.config import is_trusted
+        from pegboard_mcp.lock.file import LockError, load_lock
+        from pegboard_mcp.lock.signature import verify_ahead
+
+        with contextlib.suppress(LockError):  # everything that is held back says so
+            content = load_lock(path)
+            if not is_trusted(path, content):
+                verify_ahead(settings, path, content)
 
     def check(self, tool: Tool, *, holds: str | None) -> None:
         """See `check_tool`."""
@@ -298,13 +316,18 @@ def _why_signature_refused(settings: McpSettings, path: Path, content: bytes) ->
     return why_refused(settings, path, content)
 
 
-def _signed_at(path: Path | None) -> tuple[int, ...] | None:
-    """What tells one signature from another that came later."""
+def _signed(path: Path | None, settings: McpSettings | None) -> tuple[int, ...]:
+    """What tells a signature, and who may sign, from others that came later; nothing where there is none."""
     try:
-        found = os.lstat(f"{path}.sig")
+        found = [os.lstat(f"{path}.sig")]
     except OSError:
-        return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
+        return ()
+    if settings is not None:
+        from pegboard_mcp.lock.signature import signers_path
+
+        with contextlib.suppress(OSError):
+            found.append(signers_path(settings).stat())
+    return tuple(number for one in found for number in (one.st_mtime_ns, one.st_size, one.st_ino, one.st_mode))
 
 
 _watches: dict[int, tuple[weakref.ref[McpSettings], Watch]] = {}
