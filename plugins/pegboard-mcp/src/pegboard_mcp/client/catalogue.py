@@ -29,20 +29,20 @@ from pegboard import (
 )
 from pegboard.errors import reason_of
 from pegboard_mcp.client import cache
+from pegboard_mcp.client.comparison import Comparison
 from pegboard_mcp.client.names import DIGITS, MAX_NAME, board_names, plain_name, qualified_name
 from pegboard_mcp.lock.pins import identity_of, pin_of
 from pegboard_mcp.sdk import REACHING, problem_with
-from pegboard_mcp.settings import LOCKS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from pegboard import Content, PluginError, Session, SourceSlot
     from pegboard.absence import HeldQuestion
     from pegboard_mcp.client.discovery import Entry, Listing
     from pegboard_mcp.collected import Capabilities
     from pegboard_mcp.definitions import ServerDefinition
-    from pegboard_mcp.lock.memory import Changed, Memory, Verdict
+    from pegboard_mcp.lock.memory import Changed
     from pegboard_mcp.lock.pins import Pin
     from pegboard_mcp.prompts_and_resources import Prompt, Resource, ResourceTemplate
     from pegboard_mcp.settings import McpSettings
@@ -116,8 +116,7 @@ class Catalogue:
         plain_names: the names that its tools would have, whatever others want, by the server's own names.
         names: those that they have on the board.
         held_back: what a person has to accept first, with what a call of it answers; by `prompt:NAME` and the like.
-        changed: what is other than it was first seen or accepted, by the names of `pegboard_mcp.lock.memory`.
-        unreadable: why nobody knows what was first seen; None: that is known.
+        comparison: what of it is other than it was first seen or accepted.
         capabilities: those of the host, while it runs.
     """
 
@@ -130,19 +129,17 @@ class Catalogue:
         self.plain_names: dict[str, str] = {}
         self.names: dict[str, str] = {}
         self.held_back: dict[str, ToolError] = {}
-        self.changed: Mapping[str, Changed] = {}
-        self.unreadable: str | None = None
+        self.comparison = Comparison(definition, settings)
         self.capabilities: Capabilities | None = None
         self._group = group
         self._group.catalogues.append(self)
         self._settings = settings
         self._moved: set[str] = set()
         self._is_stale = False
-        self._decided = 0
         self._slot: SourceSlot | None = None
         self._offered: Listing | None = None
         self._is_remembered = False
-        if self._holding == "changes" and settings is not None:
+        if self.comparison.holding == "changes" and settings is not None:
             from pegboard_mcp.lock.watch import watch_of
 
             watch_of(settings).judges[self.name] = self.why_tool_held
@@ -191,7 +188,7 @@ class Catalogue:
 
     def take(self, listing: Listing) -> None:
         """Have a list from here on; nothing is registered yet."""
-        self._take(self._looked_at(listing))
+        self._take(self.comparison.looked_at(listing))
 
     def _take(self, listing: Listing) -> None:
         wanted = [entry["key"] for entry in listing.tools]
@@ -222,11 +219,10 @@ class Catalogue:
     def offer_again(self, *, at_once: bool) -> None:
         """Register all of the list once more, now or with the next list: a person decided anew about some of it."""
         self._is_stale = True
-        self._decided += 1
         if at_once and self._slot is not None and self.listing is not None:
             self._is_stale = False
             self._offered = None
-            self.listing = self._looked_at(attrs.evolve(self.listing, is_accepted=False))
+            self.listing = self.comparison.decided(self.listing)
             self._offer(self.listing)
             self._slot.replace(self.tools())
             if self._remembers:
@@ -442,83 +438,9 @@ class Catalogue:
 
     # -- what was first seen
 
-    @property
-    def _holding(self) -> str | None:
-        """What is held back: see `pegboard_mcp.settings.LOCKS`."""
-        return LOCKS[getattr(self._settings, "lock", "off")]
-
-    @functools.cached_property
-    def memory(self) -> Memory | None:
-        """What is known of the server; None: it is not compared."""
-        if self._holding not in ("nothing", "changes"):
-            return None
-        from pegboard_mcp.lock.memory import Memory
-
-        return Memory(self.definition, keeps=self._remembers, again=self._holding == "nothing")
-
-    async def look_at_start(self) -> None:
-        """Tell a person where another program is about to be started than the one that was first seen."""
-        from trio.to_thread import run_sync
-
-        from pegboard_mcp.lock.memory import server_pin
-
-        if self.memory is not None:
-            pin = await run_sync(server_pin, self.definition)
-            await run_sync(self.memory.look_at_server, pin)
-        elif self._holding == "all" and self._settings is not None:
-            from pegboard_mcp.lock.watch import watch_of
-
-            pin = await run_sync(lambda: server_pin(self.definition, is_shared=True))
-            await run_sync(watch_of(self._settings).verify_ahead)
-            watch_of(self._settings).look_at_server(pin)
-
-    async def look_at(self, listing: Listing) -> Listing:
-        """The list, compared with what was first seen: in a thread, since it may be long, and what is known of the
-        server lies in a file. It is compared anew where a person decided meanwhile."""
-        from trio.to_thread import run_sync
-
-        while True:
-            decided = self._decided
-            verdict = await run_sync(self._judge, listing)
-            if decided == self._decided:
-                return self._judged(listing, verdict)
-
-    def _looked_at(self, listing: Listing) -> Listing:
-        return self._judged(listing, self._judge(listing))
-
-    def _judge(self, listing: Listing) -> Verdict | None:
-        """What the list comes to; None: it is not compared. One from the cache that was all accepted is not: it is what
-        was known, and a start reads one file less."""
-        verdict: Verdict | None = None
-        if self.memory is not None and not listing.is_accepted:
-            from pegboard_mcp.client.seen import seen_pins
-
-            verdict = self.memory.look(seen_pins(listing, self.name))
-        if self._settings is not None and (self._holding == "all" or (verdict is not None and verdict.changed)):
-            from pegboard_mcp.lock.watch import watch_of
-
-            watch_of(self._settings).verify_ahead()
-        return verdict
-
-    def _judged(self, listing: Listing, verdict: Verdict | None) -> Listing:
-        if verdict is None:
-            return listing
-        self.changed, self.unreadable = verdict.changed, verdict.problem
-        return attrs.evolve(listing, is_accepted=not verdict.changed and verdict.problem is None)
-
     def why_tool_held(self, tool: Tool) -> HeldBackError | None:
         """Why a tool of the server is held back, since it is not as it was first seen; None: it is, or was accepted."""
-        if not self.changed and self.unreadable is None:
-            return None
-        return self._why_changed(self._key_of(tool.name), tool.name)
-
-    def _why_changed(self, key: str, name: str) -> HeldBackError | None:
-        from pegboard_mcp.lock.watch import ACCEPT_ALL, how_to_accept
-
-        if self.unreadable is not None:
-            return HeldBackError(self.unreadable, hint=how_to_accept(name), all_hint=ACCEPT_ALL)
-        one = self.changed.get(key)
-        return None if one is None else HeldBackError(f"it {one.plain}", hint=how_to_accept(name))
+        return self.comparison.why_held(self._key_of(tool.name), tool.name) if self.comparison.holds else None
 
     def question_of_held(self, name: str) -> HeldQuestion | None:
         """What a person is asked about what is used and held back: of all that changed of this server, that first, as
@@ -527,14 +449,14 @@ class Catalogue:
         Args:
             name: of a tool on the board; or `prompt:NAME`, `resource:URI`.
         """
-        key, memory = self._held_key(name), self.memory
-        if key not in self.changed or memory is None or self._holding != "changes":
+        key = self._held_key(name)
+        if key not in self.comparison.changed or self.comparison.holding != "changes":
             return None
         if (tool := self._tool_that_uses(key, name)) is None:
             return None
         from pegboard_mcp.client.questions import question_about
 
-        return question_about(self.changed, key, tool, memory)
+        return question_about(self.comparison.changed, key, tool, self.accept_seen)
 
     def _held_key(self, name: str) -> str:
         """What holds back what is asked for: of an address that is not listed it is a template."""
@@ -562,17 +484,16 @@ class Catalogue:
     def seen_changes(self) -> dict[str, Changed]:
         """What a person may accept here of what changed since it was first seen, by the names that the lock has: those
         of tools on the board, and what starts the server."""
-        if self.memory is None:
+        if self.comparison.memory is None:
             return {}
         names = {self._key_of(name): name for name in self.names.values()}
-        found = {names.get(key, key): one for key, one in self.changed.items()}
-        started = self.memory.changed_server()
+        found = {names.get(key, key): one for key, one in self.comparison.changed.items()}
+        started = self.comparison.memory.changed_server()
         return found if started is None else {**found, started.key: started}
 
     def accept_seen(self, pins: Iterable[Pin]) -> None:
-        """Know these as they are now; see `Memory.accept`."""
-        if self.memory is not None:
-            self.memory.accept(pins)
+        """Know these as they are now; see `Comparison.accept`."""
+        self.comparison.accept(pins)
 
     def _key_of(self, name: str) -> str:
         """How what was first seen calls a tool of the board."""
@@ -600,8 +521,7 @@ class Catalogue:
     @property
     def _holds(self) -> bool:
         """Whether anything could be held back."""
-        changes = self._holding == "changes" and (bool(self.changed) or self.unreadable is not None)
-        return changes or self._holding == "all"
+        return self.comparison.holding == "all" or self.comparison.holds
 
     def _held_of(self, pins: Iterable[Pin]) -> Iterator[tuple[str, HeldBackError]]:
         """Those that a person has to accept first; of `notice`, those that changed and that no lock has as they are."""
@@ -611,11 +531,11 @@ class Catalogue:
 
         watch = watch_of(self._settings)
         for pin in pins:
-            if self._holding == "all":
+            if self.comparison.holding == "all":
                 problem = watch.why_held(pin)
             else:
                 key = pin.name if pin.is_resource else self._key_of(pin.name)
-                problem = self._why_changed(key, pin.name)
+                problem = self.comparison.why_held(key, pin.name)
                 problem = problem and (None if watch.is_accepted(pin) else problem)
             if problem is not None:
                 yield pin.name, problem

@@ -229,7 +229,7 @@ class Lifecycle:
                 # Half a second of imports, the first time: in a thread the loop goes on.
                 await trio.to_thread.run_sync(import_connection)
             open_connection = import_connection()
-            await self._catalogue.look_at_start()
+            await self._catalogue.comparison.look_at_start()
             async with open_connection(
                 self._definition,
                 self._elicitation.callbacks(),
@@ -243,7 +243,7 @@ class Lifecycle:
                 self.agreed = connection.agreed
                 async with connection.by(connection.deadline):
                     listing = await self._lists.read(connection)
-                self._catalogue.adopt(await self._catalogue.look_at(listing))
+                self._catalogue.adopt(await self._catalogue.comparison.look_at(listing))
                 if not connection.is_open:
                     return await self._explained(connection)
                 self._was_ready, self.trouble, self.connection = True, None, connection

@@ -62,7 +62,7 @@ class Lists:
 
     async def read_again(self, connection: Connection) -> None:
         """Read the lists, and have what they say from here on."""
-        self._catalogue.adopt(await self._catalogue.look_at(await self.read(connection)))
+        self._catalogue.adopt(await self._catalogue.comparison.look_at(await self.read(connection)))
 
     def hear(self, method: str, params: Mapping[str, Any]) -> None:
         """A notification that a list changed, or what lies at an address."""

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    from pegboard_mcp.lock.memory import Changed, Memory
+    from pegboard_mcp.lock.memory import Changed
+    from pegboard_mcp.lock.pins import Pin
 
 notices = logging.getLogger("pegboard.notice")  # what a person reads without looking for it
 
@@ -23,14 +24,16 @@ MOST_ASKED = 5
 """Changes that one question is about: as many as a person reads before they answer."""
 
 
-def question_about(changed: Mapping[str, Changed], key: str, tool: Tool, memory: Memory) -> HeldQuestion:
+def question_about(
+    changed: Mapping[str, Changed], key: str, tool: Tool, keep: Callable[[list[Pin]], None]
+) -> HeldQuestion:
     """The question about all that changed of one server, as much as a person reads. What is shown is what yes accepts.
 
     Args:
         changed: by the names of `pegboard_mcp.lock.memory`.
         key: what is used, which comes first.
         tool: through which it is used.
-        memory: what keeps the answer.
+        keep: knows these as they are now; it raises `OSError`.
     """
     server = changed[key].now.source
     shown = [changed[one] for one in (key, *(one for one in changed if one != key))][:MOST_ASKED]
@@ -40,7 +43,7 @@ def question_about(changed: Mapping[str, Changed], key: str, tool: Tool, memory:
 
     def accept() -> None:
         try:
-            memory.accept([one.now for one in shown])
+            keep([one.now for one in shown])
         except OSError as problem:  # it stays held back, and the person hears why
             why = problem.strerror or "no reason is known"
             notices.warning("what was accepted of %s cannot be kept: %s", server, why)

@@ -27,6 +27,7 @@ import os
 import re
 import time
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pegboard.limits import DIGESTED_BYTES, JSON_BYTES
@@ -35,7 +36,7 @@ from pegboard_mcp.lock.pins import PARTS, Pin, content_of, fingerprint_of
 from pegboard_mcp.lock.words import describe, quoted, since
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from pegboard_mcp.definitions import ServerDefinition
@@ -65,15 +66,34 @@ class Changed(NamedTuple):
         key: the name of the pin.
         was: as it was first seen or accepted; None: it was not there.
         now: as it is.
-        words: what changed, for a person.
-        plain: the same without any word of the server's, for a model.
+        plain: what changed, without any word of the server's, for a model.
+        tell: gives the same with the server's own words, for a person, who reads few of many.
     """
 
     key: str
     was: Pin | None
     now: Pin
-    words: str
     plain: str
+    tell: Callable[[], str]
+
+    @property
+    def words(self) -> str:
+        """What changed, for a person."""
+        return self.tell()
+
+    @classmethod
+    def since(cls, key: str, was: Pin, now: Pin, when: str) -> Changed:
+        """One that is described by what it was."""
+
+        def said(*, foreign: bool) -> str:
+            return f"changed since {when}: {describe(was.definition, now.definition, foreign=foreign)}"
+
+        return cls(key, was, now, said(foreign=False), partial(said, foreign=True))
+
+    @classmethod
+    def new(cls, now: Pin, why: str) -> Changed:
+        """One that was not there before."""
+        return cls(now.name, None, now, why, lambda: why)
 
 
 class Verdict(NamedTuple):
@@ -82,13 +102,13 @@ class Verdict(NamedTuple):
     Args:
         changed: by key.
         first: pins that nobody saw before, to be known from here on.
-        told: lines for a person, by what tells them apart.
+        told: lines for a person, by the names of the pins.
         problem: why nothing can be said, and all is held back; None: it can.
     """
 
     changed: Mapping[str, Changed]
     first: tuple[Pin, ...]
-    told: Mapping[str, str]
+    told: Mapping[str, Callable[[], str]]
     problem: str | None = None
 
 
@@ -161,7 +181,7 @@ def judge(known: Known | None, pins: Iterable[Pin], name: str, now_s: float) -> 
     """
     changed: dict[str, Changed] = {}
     first: list[Pin] = []
-    told: dict[str, str] = {}
+    told: dict[str, Callable[[], str]] = {}
     pins = list(pins)
     gone = None if known is None else _Gone(known, pins)
     room = MAX_PINS if known is None else MAX_PINS - len(known.pins)
@@ -174,22 +194,24 @@ def judge(known: Known | None, pins: Iterable[Pin], name: str, now_s: float) -> 
             one = _new(pin, gone, known, now_s, has_room=len(first) < room)
             if one is None:
                 first.append(pin)
-                told[pin.name] = f"{_called(pin)} of {name} is new"
+                told[pin.name] = partial("{} of {} is new".format, _called(pin), name)
             else:
                 changed[pin.name] = one
             continue
         was, then = found
         if was.fingerprint == pin.fingerprint:
             continue
-        told_words = f"changed since {since(then, now_s)}: "
-        old, new = was.definition, pin.definition
-        words, plain = (told_words + describe(old, new, foreign=foreign) for foreign in (True, False))
-        if old is not None and was.is_sound and is_mild(old, new or {}):
-            told[pin.name] = f"{_called(pin)} of {name} {words}; nobody has to look at it"
+        one = Changed.since(pin.name, was, pin, since(then, now_s))
+        if was.definition is not None and was.is_sound and is_mild(was.definition, pin.definition or {}):
+            told[pin.name] = partial(_line, one, name, "; nobody has to look at it")
         else:
-            changed[pin.name] = Changed(pin.name, was, pin, words, plain)
-    held = {key: f"{_called(one.now)} of {name} {one.words}" for key, one in changed.items()}
+            changed[pin.name] = one
+    held = {key: partial(_line, one, name) for key, one in changed.items()}
     return Verdict(changed, tuple(first[:room]), {**held, **told})  # what is held back is told before all else
+
+
+def _line(one: Changed, server: str, more: str = "") -> str:
+    return f"{_called(one.now)} of {server} {one.words}{more}"
 
 
 def _new(pin: Pin, gone: _Gone, known: Known, now_s: float, *, has_room: bool) -> Changed | None:
@@ -198,20 +220,15 @@ def _new(pin: Pin, gone: _Gone, known: Known, now_s: float, *, has_room: bool) -
 
     if not has_room:
         why = f"is new, and {MAX_PINS:,} names of its server are known already"
-        return Changed(pin.name, None, pin, why, why)
+        return Changed.new(pin, why)
     if gone.are_too_many(pin):
         why = "is new, and so much else of its server went that it may be any of that under another name"
-        return Changed(pin.name, None, pin, why, why)
+        return Changed.new(pin, why)
     if (old := gone.find(pin)) is not None:
-        words, plain = (
-            f"changed since {since(known.pins[old.name][1], now_s)}: "
-            + describe(old.definition, pin.definition, foreign=foreign)
-            for foreign in (True, False)
-        )
-        return Changed(pin.name, old, pin, words, plain)
+        return Changed.since(pin.name, old, pin, since(known.pins[old.name][1], now_s))
     if orders := orders_in(json.dumps(pin.definition, ensure_ascii=False, default=str)):
         why = f"is new, and reads like an order: {', '.join(orders)}"
-        return Changed(pin.name, None, pin, why, why)
+        return Changed.new(pin, why)
     return None
 
 
@@ -288,14 +305,15 @@ class Memory:
         pins = list(pins)
         name, now_s = self._definition.name, time.time()
         try:
-            known = self._read()
+            stamp, known = self._stamp(), self._read()
             verdict = judge(known, pins, name, now_s)
             news = self._news(known, verdict, pins)
             if verdict.first or news or self._start is not None:
                 with self._alone():
-                    known = self._read()  # another process may have been here
-                    verdict = judge(known, pins, name, now_s)
-                    news = self._news(known, verdict, pins)
+                    if self._stamp() != stamp:  # another process was here
+                        known = self._read()
+                        verdict = judge(known, pins, name, now_s)
+                        news = self._news(known, verdict, pins)
                     self._write(self._with(known, verdict, pins, now_s))
                     self._start = None
         except UnreadableError as problem:
@@ -307,7 +325,7 @@ class Memory:
                 f"{name} is started or reached otherwise than before ({others}); it is seen as a new server"
             )
         for line in news[:MAX_TOLD]:
-            log.warning("%s", line)
+            log.warning("%s", line())
         if len(news) > MAX_TOLD:
             log.warning("%d more changes of %s: look at them with pegboard lock", len(news) - MAX_TOLD, name)
         return verdict
@@ -353,8 +371,7 @@ class Memory:
             pin = server_pin(self._definition)
             was, then = known.pins.get(pin.name, (None, 0.0)) if known is not None else (None, 0.0)
             if was is not None and was.fingerprint != pin.fingerprint:
-                words = f"changed since {since(then, now_s)}: {describe(was.definition, pin.definition)}"
-                return Changed(pin.name, was, pin, words, words)
+                return Changed.since(pin.name, was, pin, since(then, now_s))
         return None
 
     # -- how it is kept
@@ -368,7 +385,7 @@ class Memory:
         told |= {pin.name: pin.fingerprint for pin in offered if pin.name in verdict.told}
         return Known(pins, told)
 
-    def _news(self, known: Known | None, verdict: Verdict, offered: Iterable[Pin]) -> list[str]:
+    def _news(self, known: Known | None, verdict: Verdict, offered: Iterable[Pin]) -> list[Callable[[], str]]:
         """The lines about definitions that were not told of before."""
         told = known.told if known is not None else {}
         again = verdict.changed if self._again else ()
@@ -400,6 +417,14 @@ class Memory:
                 if pin is not None and pin.definition is not None:
                     return f"then {quoted(pin.definition['runs']['command'])}"
         return ""
+
+    def _stamp(self) -> tuple[int, ...] | None:
+        """What tells the file from what another process wrote over it; None: there is none."""
+        if self._keeps:
+            with contextlib.suppress(OSError):
+                found = self.path.stat()
+                return found.st_ino, found.st_mtime_ns, found.st_size
+        return None
 
     def _read(self) -> Known | None:
         found = _load(self.path) if self._keeps else None
