@@ -125,7 +125,7 @@ ATTACKS: dict[str, Attack] = {
     "letters that look alike": Attack("a word of another script", "UTS 39", described("payer", "p\u0430yer")),
 }  # fmt: skip
 HONEST: dict[str, dict[str, Any]] = {
-    "a slip that was mended": described("unverified", "unverifed"),
+    "a slip of the pen": described("unverified", "unverifed"),
     "a stop, a capital": tool(description=TOOL["description"].rstrip(".").replace("Use it", "use it")),
     "two slips in two texts": {**of_text("reports", "reprots"), **described("encrypted", "encryptd")},
     "a number": more("limit", {"type": "integer", "minimum": 1, "maximum": 100, "default": 10,
