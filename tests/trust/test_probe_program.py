@@ -50,6 +50,18 @@ def test_without_a_sandbox_it_is_said_what_was_not_seen(probe: Any) -> None:
     assert "it ran without a sandbox: what it opened and whom it reached was not seen" in done.stdout
 
 
+@pytest.mark.parametrize("option", ["--read", "--write", "--network", "--env"])
+def test_an_option_that_a_configured_server_would_not_get_is_refused(
+    option: str, run_program: Any, tmp_path: Path
+) -> None:
+    config = tmp_path / "servers.toml"
+    config.write_text('[plugins.mcp.servers.words]\ncommand = "words"\n')
+    value = "NAME=VALUE" if option == "--env" else "/srv"
+    done = run_program("--config", str(config), "probe", option, value, "words", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "its own table says what it has" in done.stderr
+
+
 WRONG = [
     (["nonsense-that-is-no-program"], "there is no server and no program"),
     (["https://example.org/mcp", "more"], "give the address alone"),

@@ -132,6 +132,9 @@ def _definition(board: Board, server: tuple[str, ...], table: dict[str, Any], *,
 
     known = _known(board)
     if len(server) == 1 and server[0] in known:
+        if not table.keys() <= {"command", "args", "confine"}:
+            options = "--read, --write, --network and --env are for a command behind --"
+            raise click.UsageError(f"{server[0]} is configured, and its own table says what it has: {options}")
         definition = known[server[0]]
     elif len(server) == 1 and re.fullmatch(r"[\w.-]+", server[0]) and not _is_program(server[0]):
         raise ConfigError(
