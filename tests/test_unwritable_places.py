@@ -153,6 +153,38 @@ def test_what_the_system_would_say_is_known_before(code: int, tmp_path: Path, mo
     assert write_hint(problem, "ask") == REPAIRS.get(code, "ask")
 
 
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EACCES, errno.EROFS], ids=lambda code: errno.errorcode[code])
+def test_a_conversation_that_could_not_be_kept_is_refused_before_it_begins(
+    code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pegboard_chat.commands._files import require_writable
+
+    require_writable(tmp_path / "talk.json")
+    with pytest.raises(PegboardError) as raised:
+        require_writable(PLACES[code](tmp_path, monkeypatch) / "talk.json")
+    assert os.strerror(code) in raised.value.message
+    assert raised.value.hint == REPAIRS.get(code, raised.value.hint)
+
+
+def test_the_rights_of_a_file_that_is_replaced_count_for_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = tmp_path / "kept"
+    kept.touch()
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != kept)
+    assert write_problem(kept) is not None
+    assert write_problem(kept, is_replaced=True) is None
+
+
+def test_the_audit_names_the_repair_of_the_reason() -> None:
+    from pegboard_audit._database import error_of
+
+    for code in REASONS:
+        error = error_of(OSError(code, os.strerror(code)), Path("/srv/audit.sqlite3"))
+        assert os.strerror(code) in error.message
+        assert error.hint == REPAIRS.get(code, error.hint)
+
+
 def test_a_file_system_that_counts_no_blocks_is_not_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_blocks=0, f_bavail=0, f_bfree=0, f_flag=0))
     assert write_problem(tmp_path / "file") is None

@@ -166,7 +166,7 @@ def write_hint(problem: BaseException, otherwise: str) -> str:
     return REPAIRS.get(getattr(problem, "errno", None) or 0, otherwise)
 
 
-def write_problem(path: Path) -> OSError | None:
+def write_problem(path: Path, *, is_replaced: bool = False) -> OSError | None:
     """What the system would say of writing a file, or of making it with its folder; None: nothing is against it.
 
     Nothing is changed for that, so it is a guess: a disk may be full for large files alone.
@@ -174,6 +174,7 @@ def write_problem(path: Path) -> OSError | None:
     Args:
         path: the file. Its folder has to be writable too: files are put into their place from beside it, and SQLite
             keeps its journal there.
+        is_replaced: another file is put into its place, so its own rights count for nothing.
 
     .. versionadded:: 0.1
     """
@@ -183,7 +184,9 @@ def write_problem(path: Path) -> OSError | None:
         code, folder = errno.ENOTDIR, next(one for one in folder.parents if one.is_dir())
     elif path.is_dir():
         code = errno.EISDIR
-    elif not os.access(folder, os.W_OK | os.X_OK) or (path.exists() and not os.access(path, os.R_OK | os.W_OK)):
+    elif not os.access(folder, os.W_OK | os.X_OK) or (
+        not is_replaced and path.exists() and not os.access(path, os.R_OK | os.W_OK)
+    ):
         code = errno.EROFS if _is_read_only(folder) else errno.EACCES
     elif _is_full(folder):
         code = errno.ENOSPC

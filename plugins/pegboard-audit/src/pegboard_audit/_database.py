@@ -18,7 +18,7 @@ import os
 import sqlite3
 from typing import TYPE_CHECKING, Any
 
-from pegboard.config import open_private, private_folder
+from pegboard.config import open_private, private_folder, write_hint
 from pegboard.sqlite_files import connect, state_of, transaction
 from pegboard_audit._errors import AuditError
 
@@ -78,7 +78,8 @@ def error_of(problem: sqlite3.Error | OSError, path: Path) -> AuditError:
             return AuditError(f"the audit's file {path} {words}", reason=reason, hint=hint.format(path))
     why = problem.strerror if isinstance(problem, OSError) else None
     message = f"the audit's file {path} cannot be used: {why or 'the database failed'}"
-    hint = "let this user write it and its folder, or say enabled = false under [plugins.audit_db]"
+    otherwise = "let this user write it and its folder, or say enabled = false under [plugins.audit_db]"
+    hint = write_hint(problem, otherwise)
     return AuditError(message, reason="unavailable" if why else "failed", hint=hint)
 
 

@@ -58,8 +58,8 @@ def require_writable(path: Path) -> None:
             raise ConfigError(f"{path} cannot be written: it is not a regular file", hint="name another file")
         if not target.parent.is_dir():
             raise ConfigError(f"{path} cannot be written: its folder is not there", hint="make the folder first")
-        if not os.access(target.parent, os.W_OK):
-            raise ConfigError(f"{path} cannot be written: its folder is read-only to you", hint="name a file elsewhere")
+        if (refused := config.write_problem(target, is_replaced=True)) is not None:
+            raise refused
     except (OSError, RuntimeError, ValueError) as problem:
         raise _not_written(path, problem) from None
 
