@@ -221,6 +221,7 @@ def _parameters(function: Any) -> list[Parameter]:
             Parameter(p.name, _KINDS[p.kind], NOTHING if p.default is p.empty else p.default)
             for p in signature.parameters.values()
         ]
+    # As `inspect.signature` reads a plain function, without an object for each parameter: a board reads every tool.
     code = function.__code__
     names, count = code.co_varnames, code.co_argcount
     defaults = function.__defaults__ or ()

@@ -79,6 +79,8 @@ class Scope(dict[str, Any]):
         found = self._globals.get(name, NOTHING)
         if found is NOTHING:
             found = getattr(builtins, name, NOTHING)
+        # After the module's own: where both know a name, the hint means what it means to `typing.get_type_hints`, which
+        # sees no locals.
         if found is NOTHING and self._around is not None:
             found = self._around(name)
         if found is NOTHING and name == "CallContext":

@@ -331,8 +331,11 @@ class _PatternParser:
                 return _NOT_SPACES, (_ALL - _SPACE) | {_OTHER}
             case "b" if in_class:
                 return r"\x08", frozenset({8})
+            # NUL only where no digit follows: with one it is octal, which the grammar with flag u refuses (ECMA-262,
+            # Annex B).
             case "0" if not self.pattern[self.at : self.at + 1].isdigit():
                 return r"\x00", frozenset({0})
+            # `\cJ` is the control character of the letter's code modulo 32 (ECMA-262, CharacterEscape).
             case "c" if re.compile("[A-Za-z]").match(self.pattern, self.at):
                 self.at += 1
                 return _single(chr(ord(self.pattern[self.at - 1]) % 32))

@@ -34,6 +34,7 @@ def _leaf(**schema: Any) -> FrozenDict:
 _STRING = _leaf(type="string")
 _ANYTHING = _leaf()
 
+# A pattern beside each format: by itself a format describes and holds nothing (2020-12, validation, 7.2.1).
 INPUT_LEAVES = ByType[FrozenDict](
     {
         str: _STRING,
@@ -53,6 +54,7 @@ INPUT_LEAVES = ByType[FrozenDict](
     }
 )
 OUTPUT_LEAVES = ByType[FrozenDict]({**INPUT_LEAVES, datetime: _leaf(type="string", pattern=written.ANY_DATETIME)})
+# By identity: these schemas live as long as the module, so no id comes twice.
 _BARE_TYPES = {id(schema): schema["type"] for schema in INPUT_LEAVES.values() if list(schema) == ["type"]}
 
 _NUMBER_BOUNDS = {
