@@ -10,6 +10,7 @@ import shlex
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,14 +18,18 @@ from typing import Any
 import pytest
 import trio
 
-from pegboard import open_host
+from pegboard import CallContext, open_host, tool
 
 pytest.importorskip("pegboard_mcp", reason="pegboard-mcp is not installed")
+import pegboard_mcp.plugin as mcp
 from pegboard_inspect.asked_page import MAX_CHARS, MAX_WAITING, Asked, asked_here
 from pegboard_inspect.one_server import board_of_server, page_of_asked
+from pegboard_mcp.server.http import serve_http
+from pegboard_mcp.settings import McpSettings
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:Exception ignored in. <async_generator:pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("ignore:Exception ignored in. <socket.socket:pytest.PytestUnraisableExceptionWarning"),
     pytest.mark.usefixtures("swept"),
 ]
 
@@ -68,8 +73,8 @@ def alone(visiting: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cal
         monkeypatch.setenv(name, str(tmp_path))
 
     @asynccontextmanager
-    async def look(*words: str, overrides: Any = None) -> AsyncIterator[Any]:
-        board = board_of_server(command(tmp_path, *words), overrides=overrides)
+    async def look(*words: str, server: str | None = None, **options: Any) -> AsyncIterator[Any]:
+        board = board_of_server(server or command(tmp_path, *words), **options)
         page = page_of_asked(board)
         async with open_host(board) as host, visiting(host, pages=[page]) as it, trio.open_nursery() as nursery:
             visit, send, asked = await it.enter(), *trio.open_memory_channel[Any](100)
@@ -101,22 +106,48 @@ def alone(visiting: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cal
     return look
 
 
-async def called(it: Any, method: str, params: Any, answer: Any) -> Any:
+async def called(it: Any, method: str, params: Any, answer: Any, name: str = "ask") -> Any:
     """The result of a call that asks that, and is answered so."""
     results: list[Any] = []
 
     async def call() -> None:
-        arguments = {"method": method, **({} if params is None else {"params": params})}
-        results.append((await it.visit.call("ask", arguments))[-1]["result"])
+        arguments = {"method": method, **({} if params is None else {"params": params})} if name == "ask" else {}
+        results.append((await it.visit.call(name, arguments))[-1]["result"])
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(call)
         asked = await it.asked.receive()
-        assert (asked["method"], asked["params"]) == (method, params)
+        assert asked["method"] == method
+        assert asked["params"] == params or name != "ask"
         assert 0 < asked["left_s"] <= 300
         await it.answer(asked["key"], answer)
     await it.answer(asked["key"], answer, 409)  # it is asked once
     return results[0]
+
+
+@tool
+async def whoami(context: CallContext) -> dict[str, Any]:
+    """Ask who is there."""
+    return {"is": await context.elicit("Who are you?", schema=FORM["requestedSchema"])}
+
+
+@pytest.mark.parametrize(
+    ("transport", "era"),
+    [("http", "legacy"), ("http", "modern"), ("sse", "legacy"), ("websocket", "legacy"), ("websocket", "modern")],
+)
+async def test_a_server_is_answered_over_whatever_it_is_reached_by(
+    alone: Any, host_with: Any, transport: str, era: str
+) -> None:
+    served = await host_with(mcp)
+    served.add(whoami)
+    async with trio.open_nursery() as nursery:
+        where = {"transport": transport, "bind": "127.0.0.1", "port": 0}
+        url = await nursery.start(partial(serve_http, served, **where, user_id=None, settings=McpSettings()))
+        async with alone(server=url, transport=transport, protocol=era) as it:
+            answer = {"result": FITS["elicitation/create"]}
+            result = await called(it, "elicitation/create", None, answer, name="whoami")
+            assert result["data"] == {"is": {"name": "Ada"}}
+        nursery.cancel_scope.cancel()
 
 
 @pytest.mark.parametrize("words", ERAS.values(), ids=ERAS)

@@ -250,3 +250,25 @@ def test_more_rows_come_as_one_scrolls_or_asks_and_go_at_the_next_letter(ten_tho
 
 def test_the_best_match_comes_first_and_equals_keep_their_order(ten_thousand: Any) -> None:
     assert ten_thousand.page.evaluate(RANKED, ["o", "tool_9", "number somebody", "o o", "thing NUMBER tool", "zzz"])
+
+
+PAGED = """async () => {
+    const { h, paged, tree } = await import("/static/dom.js");
+    const list = paged(h("ul"), Array.from({ length: 450 }, (_, number) => number), (number) => h("li", {}, number));
+    const counts = [list.childElementCount];
+    while (list.querySelector("button")) {
+        list.querySelector("button").click();
+        counts.push(list.childElementCount);
+    }
+    const long = tree("x".repeat(1000000));
+    const before = long.textContent.length;
+    long.querySelector("button").click();
+    return [counts, before, long.textContent.length];
+}"""
+
+
+def test_of_much_a_page_holds_the_beginning_and_what_one_asks_for(ten_thousand: Any) -> None:
+    counts, before, after = ten_thousand.page.evaluate(PAGED)
+    assert counts == [201, 401, 450]  # the last of them are the button
+    assert before < 21_000
+    assert 40_000 < after < 41_000

@@ -85,7 +85,11 @@ def test_a_server_is_listed_judged_called_by_hand_and_heard_from_its_first_messa
             "left out: broken",
         ):
             found.get_by_text(said).first.wait_for()
+        page.set_viewport_size({"width": 320, "height": 640})
         page.get_by_role("button", name="Probe…").click()
+        page.get_by_role("dialog").wait_for()
+        assert page.locator("dialog").evaluate("(one) => one.scrollWidth <= one.clientWidth")
+        page.set_viewport_size({"width": 1200, "height": 900})
         page.get_by_label("Watched for").select_option("0")
         page.get_by_label("in a sandbox").uncheck()  # there is not one on every machine
         page.get_by_role("dialog").get_by_role("button", name="Probe").click()

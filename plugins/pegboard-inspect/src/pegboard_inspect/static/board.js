@@ -3,7 +3,7 @@
 import { Problem, get, post, stream } from "./api.js";
 import { asking } from "./asking.js";
 import * as calls from "./calls.js";
-import { dialog, fill, h, question, say, tabs, table, text, tree } from "./dom.js";
+import { dialog, fill, h, paged, question, say, tabs, table, text, tree } from "./dom.js";
 import { Form } from "./form.js";
 import { parse } from "./json.js";
 import { linkTo, markdown } from "./markdown.js";
@@ -13,7 +13,7 @@ import { Written } from "./written.js";
 /** What a page of a plugin asks, and what shows it; docs/how-to/inspect-the-board.md says each. */
 export const boardOf = (page, name) => ({
   name,
-  h, text, tree, table, tabs, fill, dialog, say, ms, parse, markdown, result: resultView, waterfall: calls.waterfall, question, guards: calls.guardsOf,
+  h, text, tree, table, tabs, fill, paged, dialog, say, ms, parse, markdown, result: resultView, waterfall: calls.waterfall, question, guards: calls.guardsOf,
   form: (schema, changed, options) => new Form(schema, changed, options),
   written: (schema, options) => new Written(schema, options),
   link: linkTo,

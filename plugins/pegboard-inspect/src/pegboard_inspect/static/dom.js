@@ -46,7 +46,22 @@ export function question(words) {
 let ids = 0;
 export const newId = (what = "i") => `${what}-${++ids}`;
 
-const PAGE = 200; // members of one value that are shown at first
+const PAGE = 200; // of many things that are shown at first, and that each press adds
+
+/** What `make` makes of each of many, in a list or another element: the first of them, and a button for more. */
+export function paged(list, all, make) {
+  const row = /^[OU]L$/.test(list.tagName) ? "li" : "div";
+  let shown = 0;
+  const more = () => {
+    list.querySelector(":scope > .more")?.remove();
+    list.append(...all.slice(shown, shown + PAGE).map(make));
+    shown += PAGE;
+    if (shown < all.length) list.append(h(row, { class: "more" }, h("button", { type: "button", class: "link", onclick: more }, `${(all.length - shown).toLocaleString("en")} more`)));
+  };
+  more();
+  return list;
+}
+
 const LONG = 20000; // characters of one text that are shown at first, and that each press adds
 
 /** A button that adds to an element what a long text has beyond `from`, a piece at a time. */
@@ -76,17 +91,10 @@ export function tree(value, { open = 2, name = null } = {}) {
   const count = `${entries.length} ${Array.isArray(value) ? (entries.length === 1 ? "item" : "items") : entries.length === 1 ? "key" : "keys"}`;
   const inside = h("div", { class: "inside" });
   const details = h("details", { class: "tree" }, h("summary", {}, label, `${left}${right} `, h("span", { class: "quiet" }, count)), inside);
-  let shown = 0;
-  const more = () => {
-    const next = entries.slice(shown, shown + PAGE);
-    shown += next.length;
-    inside.querySelector(":scope > button")?.remove();
-    inside.append(...next.map(([key, one]) => tree(one, { open: open - 1, name: key })));
-    if (shown < entries.length) inside.append(h("button", { type: "button", class: "link", onclick: more }, `${entries.length - shown} more`));
-  };
-  details.addEventListener("toggle", () => details.open && !shown && more());
+  const fillIn = () => inside.childElementCount || paged(inside, entries, ([key, one]) => tree(one, { open: open - 1, name: key }));
+  details.addEventListener("toggle", () => details.open && fillIn());
   if (open > 0) {
-    more();
+    fillIn();
     details.open = true;
   }
   return details;

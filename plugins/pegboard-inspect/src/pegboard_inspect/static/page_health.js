@@ -1,7 +1,7 @@
 // What doctor finds, each with its fix; the configuration in force; the plugins.
 
 export default async function show(root, board) {
-  const { h, text, table } = board;
+  const { h, text, table, paged } = board;
   const found = h("div", {}, h("p", { class: "quiet", role: "status" }, "Looking at plugins and tools…"));
   const { settings, files, plugins, lost } = await board.data();
   const shown = (value) => text(value === null ? "" : typeof value === "string" ? value : JSON.stringify(value), "code");
@@ -29,7 +29,7 @@ export default async function show(root, board) {
     const bad = findings.filter((one) => one.severity !== "note").length;
     found.replaceChildren(
       h("p", { class: `status ${bad ? "bad" : "good"}`, role: "status" }, h("b", {}, bad ? `${bad} ${bad === 1 ? "thing is" : "things are"} wrong` : "Nothing is wrong")),
-      ...(findings.length ? [h("ul", { class: "findings", "aria-label": "Findings" }, findings.map((one) => h("li", { class: one.severity }, h("b", {}, h("span", { class: "mark" }, one.severity), " ", text(one.what)), " ", text(one.where, "code"), text(one.why, "p"), h("p", {}, h("b", {}, "Fix: "), text(one.fix)))))] : []),
+      ...(findings.length ? [paged(h("ul", { class: "findings", "aria-label": "Findings" }), findings, (one) => h("li", { class: one.severity }, h("b", {}, h("span", { class: "mark" }, one.severity), " ", text(one.what)), " ", text(one.where, "code"), text(one.why, "p"), h("p", {}, h("b", {}, "Fix: "), text(one.fix))))] : []),
     );
   }
 }

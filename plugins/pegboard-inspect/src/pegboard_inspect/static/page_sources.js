@@ -147,7 +147,7 @@ function difference({ h }, part, lines) {
 // -- one of them
 
 async function one(root, board, name) {
-  const { h, text, fill, tree, tabs, say } = board;
+  const { h, text, fill, tree, tabs, paged, say } = board;
   const head = h("div");
   const said = h("p", { class: "problem", role: "alert", hidden: true });
   const report = h("div"); // of a probe: it stays while all around is drawn again
@@ -202,8 +202,8 @@ async function one(root, board, name) {
 
   const toolList = (source) =>
     h("div", {},
-      source.held.length ? [h("h2", {}, "Held back until somebody accepts it"), h("ul", {}, source.held.map((one) => h("li", {}, text(one.name, "b"), ": ", text(one.why), ". ", text(one.fix, "span", { class: "quiet" })))), h("p", {}, h("a", { href: "#/sources" }, "Look at what changed, and accept it"))] : null,
-      source.names.length ? h("ul", { class: "names" }, source.names.map((tool) => h("li", {}, h("a", { href: `#/tool/${encodeURIComponent(tool)}` }, text(tool))))) : h("p", { class: "empty" }, "No tool of it is on the board."));
+      source.held.length ? [h("h2", {}, "Held back until somebody accepts it"), paged(h("ul"), source.held, (one) => h("li", {}, text(one.name, "b"), ": ", text(one.why), ". ", text(one.fix, "span", { class: "quiet" }))), h("p", {}, h("a", { href: "#/sources" }, "Look at what changed, and accept it"))] : null,
+      source.names.length ? paged(h("ul", { class: "names" }), source.names, (tool) => h("li", {}, h("a", { href: `#/tool/${encodeURIComponent(tool)}` }, text(tool)))) : h("p", { class: "empty" }, "No tool of it is on the board."));
 
   function offers(source) {
     const list = h("ul", { class: "offers" });
@@ -273,7 +273,7 @@ async function one(root, board, name) {
     return recorded.element;
   }
 
-  const findings = ({ findings: found, names }) => found.length ? h("section", { "aria-label": "To look at before you trust it" }, h("h2", {}, "To look at before you trust it"), h("ul", { class: "marks" }, found.slice(0, 100).map((one) => h("li", {}, h("b", {}, one.kind), one.tool ? [" in ", text(one.where), " of ", names.includes(one.tool) ? h("a", { href: `#/tool/${encodeURIComponent(one.tool)}` }, text(one.tool)) : text(one.tool)] : [": ", text(one.where)], ": ", text(one.why))), found.length > 100 && h("li", {}, `and ${found.length - 100} more`))) : null;
+  const findings = ({ findings: found, names }) => found.length ? h("section", { "aria-label": "To look at before you trust it" }, h("h2", {}, "To look at before you trust it"), paged(h("ul", { class: "marks" }), found, (one) => h("li", {}, h("b", {}, one.kind), one.tool ? [" in ", text(one.where), " of ", names.includes(one.tool) ? h("a", { href: `#/tool/${encodeURIComponent(one.tool)}` }, text(one.tool)) : text(one.tool)] : [": ", text(one.where)], ": ", text(one.why)))) : null;
 
   async function draw(again = false) {
     const source = await board.act("source", name);
@@ -308,15 +308,14 @@ async function one(root, board, name) {
 }
 
 /** What came of a probe: the verdict, what was found, the worst first, and what the server is known by. */
-function probed({ h, text }, found) {
+function probed({ h, text, paged }, found) {
   const isBad = ["danger", "warning", "unreachable"].includes(found.verdict);
   const words = found.problem ? `it could not be looked at: ${found.problem.why}` : found.words;
   return h("section", { class: "card", "aria-label": "What the probe found" }, h("h2", {}, "Probed"),
     h("p", { class: `status ${isBad ? "bad" : "good"}`, role: "status" }, text(words, "b")),
     found.problem && text(found.problem.fix, "p", { class: "quiet" }),
     found.unseen && text(found.unseen, "p", { class: "why" }),
-    found.findings.length ? h("ul", { class: "marks" }, found.findings.slice(0, 200).map((one) => h("li", {}, h("b", {}, one.level), ": ", text(one.where), ": ", text(one.what), one.why && [": ", text(one.why)]))) : null,
-    found.findings.length > 200 && h("p", {}, `and ${found.findings.length - 200} more: pegboard probe --json has all of them`),
+    found.findings.length ? paged(h("ul", { class: "marks" }), found.findings, (one) => h("li", {}, h("b", {}, one.level), ": ", text(one.where), ": ", text(one.what), one.why && [": ", text(one.why)])) : null,
     found.wanted_to_reach.length ? h("p", {}, "It wanted to reach ", text(found.wanted_to_reach.slice(0, 50).join(", "))) : null,
     found.pin && h("p", { class: "quiet" }, "Pin: ", text(found.pin, "code")));
 }
