@@ -306,8 +306,8 @@ SpanKind = Literal["server", "client", "internal"]
 
 Observer = Callable[[Outcome], None]
 """Hears every outcome, synchronously, in the task of the call: it must neither wait nor raise. One that raises is
-logged and counted, and the call does not notice. One that is async, or a generator, would hear nothing: its plugin is
-quarantined.
+counted, logged the first time that it raises such a thing, and the call does not notice. One that is async, or a
+generator, would hear nothing: its plugin is quarantined.
 
 An object may also have `begin(call, session, tool, parent_id)`, which hears the beginning: in the same task, before the
 call is admitted, under the same rules. `tool` is None where there is none of that name, or where its source is only

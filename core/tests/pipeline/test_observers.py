@@ -249,6 +249,12 @@ samplers = pytest.mark.parametrize("make_sampler", [Sampler, EarlySampler])
 
 
 @pytest.fixture
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No call is late for a checkpoint, however busy the machine is: such a call is begun at once."""
+    monkeypatch.setattr("pegboard._session.CHECKPOINT_S", float("inf"))
+
+
+@pytest.fixture
 def no_outcomes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever makes an outcome, or measures for one, fails."""
 
@@ -259,6 +265,7 @@ def no_outcomes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pegboard._session.Trace", never)
 
 
+@pytest.mark.usefixtures("_quick")
 @samplers
 @pytest.mark.parametrize("one", [in_place, in_the_loop, in_a_thread], ids=lambda one: one.name)
 async def test_of_a_call_that_nobody_wants_nothing_is_made_and_its_beginning_is_taken_back(
@@ -285,6 +292,7 @@ async def test_one_that_does_not_want_a_call_takes_it_from_nobody_else(
     assert [one.call.id for one in listener.outcomes] == ["other", "wanted"]
 
 
+@pytest.mark.usefixtures("_quick")
 @samplers
 @pytest.mark.parametrize("how", ["absent", "invalid", "deadline", "cancelled", "nested"])
 async def test_a_call_that_nobody_wants_ends_once_however_it_ends(
@@ -320,6 +328,7 @@ async def test_of_several_observers_each_hears_the_beginning(
     assert (sampler.asked, sampler.ended, len(listener.outcomes)) == (0, ["other"], 1)
 
 
+@pytest.mark.usefixtures("_quick")
 @pytest.mark.parametrize("gives", [SystemExit(1), True, "an id"], ids=repr)
 async def test_who_cannot_say_whether_it_wants_a_call_hears_it(
     hosted: Any, make_plugin: Any, caplog: Any, gives: Any

@@ -553,6 +553,15 @@ async def test_doctor_says_what_is_cached_and_what_is_not(look_up: Any) -> None:
     assert ("warning", "a tool is not cached", "tool writes", "cache_s is 60, and it is not read-only") in said
 
 
+async def test_doctor_says_where_results_vary_by_nothing(look_up: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TENANT", "blue")
+    vary = ["session", "channel", "TENANT", "sessions"]  # a misspelt name would let sessions share what they must not
+    async with hosting(look_up(), tools={"look_up": {"vary": vary}}) as host:
+        (found,) = [one for one in host.board.findings() if one.what == "results of a tool vary by nothing"]
+    assert found.severity == "warning"
+    assert "names sessions, and no variable" in found.why
+
+
 def test_a_board_without_cached_tools_imports_nothing_of_the_layer() -> None:
     import subprocess
     import sys

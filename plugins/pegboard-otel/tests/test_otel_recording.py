@@ -239,6 +239,20 @@ async def test_where_nobody_makes_spans_a_trace_goes_through_as_it_is(host_with:
         assert (await host.session().call("inner")).data["trace"] == WHOLE
 
 
+async def test_what_cannot_be_shown_costs_no_span(observed: Callable[..., Any], caplog: Any) -> None:
+    class Shy:
+        def __str__(self) -> str:
+            raise SystemExit("not shown")
+
+    seen = await observed(inner, content=True)
+    for _ in range(2):
+        await seen.host.session().call("inner", {"text": Shy()})
+    spans = seen.exporter.get_finished_spans()
+    assert [span.attributes["error.type"] for span in spans] == ["INVALID_INPUT"] * 2
+    assert seen.host.runtime.failed_observers == {"observed": 2}
+    assert caplog.text.count("an observer of plugin observed failed") == 1
+
+
 HALF = "half \ud800 of a pair"
 
 

@@ -148,6 +148,7 @@ class Runtime(Shown):
     threads: Threads = attrs.field(factory=Threads)
     workers: Callable[[], Awaitable[Any]] = _no_workers
     failed_observers: Counter[str] = attrs.field(factory=Counter)
+    _told_failures: set[tuple[str, type[BaseException]]] = attrs.field(factory=set, init=False)
     cleaned: dict[str, Counter[str]] = attrs.field(factory=dict)
     """What was taken out of the texts of results, by tool and kind."""
     ids: Iterator[str] = attrs.field(factory=_ids)
@@ -305,4 +306,7 @@ class Runtime(Shown):
     def _note_failed(self, plugin: str, problem: BaseException) -> None:
         pass_on(problem)
         self.failed_observers[plugin] += 1
-        log.error("an observer of plugin %s failed", plugin, exc_info=problem)
+        kind = (plugin, type(problem))
+        level = logging.DEBUG if kind in self._told_failures else logging.ERROR  # it may fail at every call
+        log.log(level, "an observer of plugin %s failed", plugin, exc_info=problem)
+        self._told_failures.add(kind)

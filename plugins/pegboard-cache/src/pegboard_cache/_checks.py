@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from pegboard import Finding, PluginError
-from pegboard_cache.settings import rule_of
+from pegboard_cache.settings import OF_SESSION, rule_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,6 +34,13 @@ def findings(board: Any, settings: CacheSettings) -> Iterator[Finding]:
         if rule is None:
             continue
         if tool.read_only:
+            unset = [one for one in rule.vary if one not in OF_SESSION and one not in os.environ]
+            if unset:
+                yield Finding(
+                    "results of a tool vary by nothing", f"tool {name}",
+                    f"vary names {', '.join(unset)}, and no variable of the environment is called so",
+                    f"set it, or name another: {', '.join(OF_SESSION)}, or a variable", "warning",
+                )  # fmt: skip
             cached.append(f"{name} ({rule.cache_s:g} s)")
         else:
             yield Finding(

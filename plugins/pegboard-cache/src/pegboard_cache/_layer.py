@@ -12,12 +12,14 @@ from __future__ import annotations
 import json
 import marshal
 import os
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import trio
 
 from pegboard import Layer, TextContent, ToolResult
 from pegboard_cache._results import Flight, scope_of
+from pegboard_cache.settings import OF_SESSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping
@@ -31,17 +33,13 @@ AFTER = ("record", "replay")
 """What is recorded is what callers get, from here too."""
 
 _FLAT = frozenset((str, int, float, bool, type(None)))
-_OF_SESSION: Mapping[str, Callable[[Session], Hashable]] = {
-    "session": lambda session: session.id,
-    "channel": lambda session: session.channel,
-}
 _to_json = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
 
 def make_layer(tool: Tool, rule: Rule, results_in: Callable[[Any], Results]) -> Layer:
     """The layer of one tool; `results_in(host)` are the results of a host."""
     fingerprint, scope, current_time = tool.fingerprint, scope_of(tool), trio.current_time
-    parts = [_OF_SESSION.get(name) or _of_environment(name) for name in sorted({*rule.vary, *tool.secrets})]
+    parts = [_part_of(name) for name in sorted({*rule.vary, *tool.secrets})]
     known: tuple[Any, Results] | None = None
 
     def results_of(context: CallContext) -> Results:
@@ -112,7 +110,9 @@ def canonical(arguments: Mapping[str, Any]) -> bytes | str:
     return _to_json(arguments)
 
 
-def _of_environment(name: str) -> Callable[[Session], Hashable]:
+def _part_of(name: str) -> Callable[[Session], Hashable]:
+    if (attribute := OF_SESSION.get(name)) is not None:
+        return attrgetter(attribute)
     return lambda session: os.environ.get(name)
 
 

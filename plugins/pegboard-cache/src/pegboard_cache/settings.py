@@ -15,6 +15,8 @@ from pegboard.config import above_zero, not_negative
 if TYPE_CHECKING:
     from pegboard import Tool
 
+OF_SESSION: Mapping[str, str] = {"session": "id", "channel": "channel"}
+"""What `vary` may name of a session, and the attribute that has it; all else are variables of the environment."""
 CACHE_S, VARY = "cache_s=", "vary="
 """How tags say it: `tags=["cache_s=60", "vary=TENANT"]`."""
 

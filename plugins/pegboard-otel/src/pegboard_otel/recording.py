@@ -219,14 +219,16 @@ class Recorder:
         opened.leave()
         span, tool, result = opened.span, outcome.tool, outcome.result
         error = "cancelled" if result is None else None if result.error is None else result.error.code.value
-        if span.is_recording():
-            self._note_events(span, outcome)
-            if self._content:
-                span.set_attributes(_content_of(outcome))
-            if error is not None:
-                span.set_attribute("error.type", error)
-                span.set_status(Status(StatusCode.ERROR))
-        span.end()
+        try:
+            if span.is_recording():
+                if error is not None:
+                    span.set_attribute("error.type", error)
+                    span.set_status(Status(StatusCode.ERROR))
+                self._note_events(span, outcome)
+                if self._content:
+                    span.set_attributes(_content_of(outcome))
+        finally:  # a value of the program's own class may raise anything when it is shown
+            span.end()
         if self._histograms:
             counted = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": tool.name if tool else OTHER}
             if error is not None:
