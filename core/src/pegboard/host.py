@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from pegboard.tools import Tool
 
 log = logging.getLogger("pegboard")
+notice = logging.getLogger("pegboard.notice")  # what a person reads without looking for it
 
 T = TypeVar("T")
 
@@ -492,10 +493,13 @@ async def _forgiving(
                 await manager.__aexit__(None, None, None)
             except BaseException as problem:
                 pass_on(problem)  # the scope's own end, and Ctrl-C
-                log.exception("plugin %s could not close its resources", record.label, exc_info=problem)
+                if not isinstance(problem, PegboardError):  # its text need not say why
+                    log.error("plugin %s could not close its resources", record.label, exc_info=problem)
                 lost[record.name] = reason_of(problem)
+                notice.error("plugin %s could not close its resources: %s", record.label, lost[record.name])
     if scope.cancelled_caught:
-        log.error("plugin %s did not close its resources within %g s", record.label, LEAVE_S)
+        lost[record.name] = f"it did not close within {LEAVE_S:g} s"
+        notice.error("plugin %s did not close its resources within %g s", record.label, LEAVE_S)
 
 
 async def _keep_workers(task_status: trio.TaskStatus[Any] = trio.TASK_STATUS_IGNORED) -> None:

@@ -323,7 +323,10 @@ def test_an_audit_that_cannot_be_written_is_said_and_the_call_answers(run, tools
         pytest.skip("this system has no /dev/full")
     answer = run("--log-json", "/dev/full", "call", "add", "a=1")
     assert (answer.status, answer.out) == (0, "11.0\n")
-    assert answer.err == "warning: the audit could not be written: OSError (No space left on device); calls go on\n"
+    assert answer.err == (
+        "warning: the audit could not be written: OSError (No space left on device); calls go on\n"
+        "warning: calls that are missing in the audit: 1\n"
+    )
 
 
 FORM = {
@@ -467,3 +470,22 @@ def test_a_recording_that_cannot_be_written_is_said_before_anything_runs(run, to
     assert result.status == 2
     assert result.out == ""
     assert "cannot be written: No such file or directory\nhint: name a file" in result.err
+
+
+@pytest.mark.parametrize("command", [["call", "add", "a=1", "b=2"], ["batch"]])
+def test_a_recording_that_is_not_there_in_the_end_is_said_beside_the_answer(run, tools, tmp_path, command, monkeypatch):
+    from pegboard.testing.recording import Recording
+
+    write, file = Recording.write, tmp_path / "said.json"
+
+    def disk_is_full(recording):
+        if file.exists():
+            file.unlink()
+            file.parent.joinpath(f".{file.name}.{os.getpid()}").mkdir()
+        write(recording)
+
+    monkeypatch.setattr(Recording, "write", disk_is_full)
+    result = run(*command, "--record", str(file), input='{"name": "add", "arguments": {"a": 1, "b": 2}}\n')
+    assert result.status == 2
+    assert "3.0" in result.out
+    assert "said.json cannot be written: Is a directory" in result.err

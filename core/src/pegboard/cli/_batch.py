@@ -27,7 +27,7 @@ import click
 
 from pegboard.cli._lines import Cutter, line_of
 from pegboard.cli._output import OutputError, drop_stdout, note
-from pegboard.cli._program import DONE, TOOL_ERROR
+from pegboard.cli._program import DONE, TOOL_ERROR, WRONG_USAGE
 from pegboard.cli._terminal import answer_stream, is_terminal
 from pegboard.dialects._common import call_of
 from pegboard.errors import ErrorCode, PegboardError, ToolError
@@ -105,6 +105,8 @@ def command(run: ProgramRun, file: str, parallel: int, user: str | None, record:
             batch.say_how_it_went()
     if batch.problem is not None:
         raise batch.problem
+    if run.has_lost_recording:
+        return WRONG_USAGE
     return TOOL_ERROR if batch.errors else DONE
 
 

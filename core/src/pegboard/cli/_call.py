@@ -12,7 +12,7 @@ import click
 from pegboard.cli._arguments import read_arguments
 from pegboard.cli._output import emit_json, emit_line, note, to_json
 from pegboard.cli._person import ask_person, has_person, say_yes
-from pegboard.cli._program import DONE, TOOL_ERROR, complete_argument, complete_tool
+from pegboard.cli._program import DONE, TOOL_ERROR, WRONG_USAGE, complete_argument, complete_tool
 from pegboard.cli._terminal import is_terminal
 from pegboard.cli._text import printable, printable_line, taken_out_of
 from pegboard.cli._waiting import waiting
@@ -81,6 +81,8 @@ def command(
         _show(result)
     else:
         _tell(result, run.load_board())
+    if run.has_lost_recording:
+        return WRONG_USAGE
     return DONE if result.ok and not (dry_run and _would_refuse(result)) else TOOL_ERROR
 
 

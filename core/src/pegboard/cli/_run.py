@@ -20,7 +20,7 @@ from pegboard.cli._waiting import quiet, waiting
 from pegboard.errors import ConfigError, PegboardError, PluginError, ToolError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator
+    from collections.abc import Awaitable, Callable, Iterator, Mapping
 
     from pegboard.cli._waiting import Wait
     from pegboard.config import Config
@@ -68,6 +68,7 @@ class ProgramRun(Shown):
     debug: bool = False
     record: str | None = None
     _board: Board | None = attrs.field(default=None, init=False, repr=False)
+    _lost: Mapping[str, str] = attrs.field(factory=dict, init=False, repr=False)
 
     @property
     def overrides(self) -> dict[str, Any]:
@@ -280,12 +281,18 @@ class ProgramRun(Shown):
                         gc.enable()
                     answer = await main(host)
                     waits.enter_context(waiting("closing what the tools needed"))
+                self._lost = host.lost_resources
                 return answer
 
         try:
             return trio.run(life)
         except BaseExceptionGroup as group:
             raise _first_of(group) from group
+
+    @property
+    def has_lost_recording(self) -> bool:
+        """Whether a recording was asked for, and could not be written when the host ended."""
+        return self.record is not None and "record" in self._lost
 
     def tool(self, name: str) -> Tool:
         """The tool of that name that this run sees, one that cannot be called just now too.
