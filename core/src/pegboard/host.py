@@ -494,7 +494,7 @@ async def _forgiving(
             except BaseException as problem:
                 pass_on(problem)  # the scope's own end, and Ctrl-C
                 if not isinstance(problem, PegboardError):  # its text need not say why
-                    log.error("plugin %s could not close its resources", record.label, exc_info=problem)
+                    log.exception("plugin %s could not close its resources", record.label, exc_info=problem)
                 lost[record.name] = reason_of(problem)
                 notice.error("plugin %s could not close its resources: %s", record.label, lost[record.name])
     if scope.cancelled_caught:
