@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from pegboard_audit import AuditError, AuditReader, CallQuery, CallRecord, file_of, follow
 from pegboard_audit._database import COLUMNS, INSERT, open_for_writing
-from pegboard_audit._figures import Figures, figures_by, figures_of, milliseconds, spark_line
+from pegboard_audit._figures import Figures, FiguresBy, figures_of, milliseconds, spark_line
 from pegboard_audit._rows import row_of
 from pegboard_audit._waterfall import bar, bars_of, stages_of
 from pegboard_audit.settings import AuditDbSettings
@@ -411,7 +411,10 @@ def test_percentiles_are_durations_that_were_measured(durations: list[float]) ->
 
 def test_figures_are_summed_by_what_is_asked_for() -> None:
     calls = [record(name="a"), record(name="b", status="error"), record(name="b"), record(name=None)]
-    found = figures_by(calls, "name")
+    by = FiguresBy("name")
+    for call in calls:
+        by.add(call)
+    found = by.most_first()
     assert {name: (one.calls, one.errors) for name, one in found.items()} == {"b": (2, 1), None: (1, 0), "a": (1, 0)}
     assert next(iter(found)) == "b"
 

@@ -77,6 +77,24 @@ async def test_an_exporter_that_is_not_there_is_named(monkeypatch: pytest.Monkey
     assert not list(check(board)), "that calls are observed would be untrue"
 
 
+async def test_exporters_are_imported_in_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They bring a client of HTTP or of gRPC, and a program may be busy while it opens a host."""
+    loaded: list[int] = []
+
+    class EntryPoint:
+        def load(self) -> Any:
+            loaded.append(threading.get_ident())
+            return exporting.ConsoleSpanExporter if len(loaded) == 1 else exporting.ConsoleMetricExporter
+
+    monkeypatch.setattr(exporting, "entry_point_of", lambda signal, name: (name, EntryPoint()))
+    monkeypatch.setenv("OTEL_TRACES_EXPORTER", "ours")
+    monkeypatch.setenv("OTEL_METRICS_EXPORTER", "ours")
+    async with exporting.open_recorder():
+        pass
+    assert len(loaded) == 2
+    assert threading.get_ident() not in loaded
+
+
 async def test_what_does_not_end_is_left_behind_and_told(autojump_clock: Any, caplog: pytest.LogCaptureFixture) -> None:
     """A flush that hangs holds the end of a host for 3 s, by the loop's clock, and no longer."""
     import trio

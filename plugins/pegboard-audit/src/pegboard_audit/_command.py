@@ -231,17 +231,19 @@ def _note_others(call: CallRecord, found: Sequence[CallRecord]) -> None:
 @click.pass_context
 def stats(ctx: click.Context, /, **_: Any) -> None:
     """How many calls, how many failed, and how long they took in milliseconds: by tool, by user, by error code."""
-    from pegboard_audit._figures import figures_by
+    from pegboard_audit._figures import FiguresBy
 
     wanted, run = Wanted.of(ctx), ctx.find_root().obj
     path = wanted.path(run)
+    tools, users, errors = FiguresBy("name"), FiguresBy("user_id"), FiguresBy("outcome")
     with waiting("reading the audit"), AuditReader(path) as reader:
-        calls = list(reader.calls(wanted.query))
-    failed = [call for call in calls if call.status != "ok"]
+        for call in reader.calls(wanted.query):  # one after the other: a file may hold more than fits into memory
+            for figures in (tools, users) if call.status == "ok" else (tools, users, errors):
+                figures.add(call)
     groups = {
-        "tools": ("name", figures_by(calls, "name")),
-        "users": ("user_id", figures_by(calls, "user_id")),
-        "errors": ("code", figures_by(failed, "outcome")),
+        "tools": ("name", tools.most_first()),
+        "users": ("user_id", users.most_first()),
+        "errors": ("code", errors.most_first()),
     }
     if wanted.as_json:
         emit_json(
@@ -250,7 +252,7 @@ def stats(ctx: click.Context, /, **_: Any) -> None:
                 for title, (key, found) in groups.items()
             }
         )
-    elif not calls:
+    elif not tools.found:
         _note_nothing(run, wanted, path)
     else:
         _shown.emit_stats({title: found for title, (_, found) in groups.items()})

@@ -70,12 +70,20 @@ def figures_of(calls: Iterable[CallRecord]) -> Figures:
     return figures
 
 
-def figures_by(calls: Iterable[CallRecord], what: str) -> dict[str | None, Figures]:
-    """The figures by an attribute of the calls, the most calls first."""
-    found: dict[str | None, Figures] = {}
-    for call in calls:
-        found.setdefault(getattr(call, what), Figures()).add(call)
-    return dict(sorted(found.items(), key=lambda one: (-one[1].calls, one[0] or "")))
+@attrs.define
+class FiguresBy:
+    """The figures of calls by an attribute of theirs."""
+
+    what: str
+    found: dict[str | None, Figures] = attrs.field(factory=dict)
+
+    def add(self, call: CallRecord) -> None:
+        """Count one call."""
+        self.found.setdefault(getattr(call, self.what), Figures()).add(call)
+
+    def most_first(self) -> dict[str | None, Figures]:
+        """The figures by each value, the most calls first."""
+        return dict(sorted(self.found.items(), key=lambda one: (-one[1].calls, one[0] or "")))
 
 
 def spark_line(counts: Sequence[int], bars: str = BARS) -> str:

@@ -63,9 +63,9 @@ async def open_recorder(
         return
     resource = Resource.create({} if os.environ.get("OTEL_SERVICE_NAME") else {SERVICE_NAME: NAME})
     tracers = TracerProvider(resource=resource, shutdown_on_exit=False, id_generator=Ids())
-    for processor in [spans] if spans is not None else _processors():
+    for processor in [spans] if spans is not None else await _in_thread(_processors):
         tracers.add_span_processor(processor)
-    readers: list[Any] = ([reader] if reader else [] if spans else list(_readers())) if metrics else []
+    readers = ([reader] if reader else [] if spans else await _in_thread(_readers)) if metrics else []
     meters = MeterProvider(readers, resource=resource, shutdown_on_exit=False) if readers else None
     meter = None if meters is None else meters.get_meter(NAME, __version__)
     try:
@@ -73,6 +73,11 @@ async def open_recorder(
             yield Recorder(tracers.get_tracer(NAME, __version__), meter, content=content)
     finally:
         await _end([tracers.shutdown] if meters is None else [tracers.shutdown, meters.shutdown])
+
+
+async def _in_thread(make: Callable[[], Iterator[Any]]) -> list[Any]:
+    """All that is made, in a thread: what an exporter imports takes a while."""
+    return await trio.to_thread.run_sync(list, make())
 
 
 async def _end(ends: list[Callable[[], None]]) -> None:
