@@ -95,6 +95,26 @@ async def test_arguments_are_written_where_they_are_asked_for_and_secrets_masked
 
 
 @pytest.mark.unmeasured
+async def test_what_looks_like_a_secret_is_not_written(audited: Any, lines: Any) -> None:
+    """Whoever switches arguments on wants to see what was asked, and no password."""
+
+    @tool(run="inplace")
+    def log_in(about: dict[str, Any]) -> None: ...
+
+    about = {
+        "user": "ada", "password": "hunter22", "key": "kept", "page": "https://ada:hunter22@host/?token=hunter22",
+        "body": json.dumps({"api_key": "hunter22", "city": "Bonn"}), "said": "Authorization: Bearer hunter22",
+    }  # fmt: skip
+    async with audited(log_in, arguments=True) as host:
+        await host.session().call("log_in", {"about": about})
+        await host.session().call("log_in", {"about": [about], "password": "hunter22"})
+    shown = [line["arguments"] for line in lines()]
+    assert "hunter22" not in json.dumps(shown)
+    assert shown[0]["about"]["user"] == "ada"
+    assert shown[0]["about"]["key"] == "kept"
+    assert json.loads(shown[0]["about"]["body"])["city"] == "Bonn"
+
+
 async def test_nothing_that_is_asked_for_loses_a_line(audited: Any, lines: Any) -> None:
     deep: Any = 1
     for _ in range(3000):

@@ -3,7 +3,7 @@
     {"time", "request_id", "session", "channel", "user_id", "tool", "duration_ms", "status", "error", "guards"}
 
 `error` is `{"code", "reason"}` or null; `guards` holds each guard's verdict and microseconds. Arguments are written
-only where `[plugins.audit] arguments = true`, and secrets that the tool declared are masked in them. Lines are written
+only where `[plugins.audit] arguments = true`, without secrets (`pegboard.secrets.written`). Lines are written
 by a thread of their own, so that a slow disk never holds the loop; whoever ends the host waits until all are out, for
 `CLOSE_S` at most.
 
@@ -25,10 +25,8 @@ import attrs
 
 from pegboard._values import Value
 from pegboard.config import open_private, setting, write_hint
-from pegboard.context import mask
 from pegboard.errors import ConfigError
 from pegboard.hookspecs import hookimpl
-from pegboard.schema.jsontext import MAX_DEPTH
 from pegboard.text import visible_json
 
 if TYPE_CHECKING:
@@ -232,16 +230,17 @@ def _shown_name(name: Any) -> str | None:
 
 
 def shown_arguments(outcome: Outcome) -> Any:
-    """The arguments of a call as an audit may keep them, a JSON value: secrets that the tool declares are masked, what
-    is longer than `MAX_ARGUMENTS` is a text that is cut, and what is not JSON is named by its type.
+    """The arguments of a call as an audit may keep them, a JSON value: without secrets that the tool declares and what
+    looks like one; what is longer than `MAX_ARGUMENTS` is a text that is cut, and what is not JSON is named by its
+    type.
 
     .. versionadded:: 0.1
     """
+    from pegboard.secrets.written import without_secrets
+
     arguments = outcome.call.arguments
-    if secrets := _secrets_of(outcome):
-        arguments = _masked(arguments, secrets)
     try:
-        text = json.dumps(arguments, ensure_ascii=False)
+        text = json.dumps(without_secrets(arguments, _secrets_of(outcome)), ensure_ascii=False)
     except (TypeError, ValueError, RecursionError):  # nothing that JSON brought
         return f"arguments that are not JSON, of the type {type(arguments).__name__}"
     return json.loads(text) if len(text) <= MAX_ARGUMENTS else text[:MAX_ARGUMENTS] + "..."
@@ -252,7 +251,9 @@ def shown_question(outcome: Outcome, question: str) -> str:
 
     .. versionadded:: 0.1
     """
-    text = mask(question, _secrets_of(outcome))
+    from pegboard.secrets.written import text_without_secrets
+
+    text = text_without_secrets(question, _secrets_of(outcome))
     return text if len(text) <= MAX_ARGUMENTS else text[:MAX_ARGUMENTS] + "..."
 
 
@@ -262,20 +263,6 @@ def _secrets_of(outcome: Outcome) -> tuple[str, ...]:
         return ()
     known = filter(None, (os.environ.get(name, "") for name in outcome.tool.secrets))
     return tuple(sorted(known, key=len, reverse=True))
-
-
-def _masked(value: Any, secrets: tuple[str, ...], depth: int = MAX_DEPTH) -> Any:
-    if isinstance(value, str):
-        return mask(value, secrets)
-    if depth and isinstance(value, dict):
-        return {_masked_key(key, secrets): _masked(item, secrets, depth - 1) for key, item in value.items()}
-    if depth and isinstance(value, (list, tuple)):
-        return [_masked(item, secrets, depth - 1) for item in value]
-    return value if depth else "..."
-
-
-def _masked_key(key: Any, secrets: tuple[str, ...]) -> Any:
-    return mask(key, secrets) if isinstance(key, str) else key
 
 
 @hookimpl

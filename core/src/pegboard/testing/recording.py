@@ -14,7 +14,6 @@ run - an id, a time - is in it. Secrets are masked before anything is written.
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import json
 import os
@@ -25,14 +24,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import attrs
 
 from pegboard._values import Value
-from pegboard.config import looks_secret, mask_text, setting, write_hint
-from pegboard.context import mask
+from pegboard.config import setting, write_hint
 from pegboard.contract import Finding, Layer
 from pegboard.errors import ConfigError, ErrorCode, Retry, ToolError
 from pegboard.hookspecs import hookimpl
 from pegboard.results import ToolResult
-from pegboard.secrets.shapes import is_distinct, replace_shapes
-from pegboard.secrets.texts import bytes_of_base64, text_in, with_texts_of
+from pegboard.secrets.shapes import is_distinct
+from pegboard.secrets.texts import with_texts_of
+from pegboard.secrets.written import MASKED, named_secrets, text_without_secrets, without_secrets
 from pegboard.tools import READ_RESULT_NAME, Annotations, Tool
 
 if TYPE_CHECKING:
@@ -43,11 +42,9 @@ if TYPE_CHECKING:
     from pegboard.contract import CallNext, Check, SourceSlot
 
 VERSION = 1
-MASKED = "***"
 MAX_BYTES = 256 * 1024 * 1024
 """A larger file is no recording."""
 MAX_NAMED = 5
-MIN_SECRET = 6
 _CACHE_DETAILS = frozenset(("cache", "cache_age_s"))
 """What of the details is of one run alone."""
 
@@ -240,12 +237,12 @@ class Recording:
         before it is there already."""
         from pegboard.secrets.texts import masked
 
-        told = filter(is_distinct, _secrets_in(_plain_result(result)))
-        hidden = tuple(sorted({*secrets, *_secrets_in(arguments), *told}, key=len, reverse=True))
-        asked = _masked(arguments, hidden)
-        answer = _masked(_plain_result(masked(result, hidden)), hidden)
+        told = filter(is_distinct, named_secrets(_plain_result(result)))
+        hidden = tuple(sorted({*secrets, *named_secrets(arguments), *told}, key=len, reverse=True))
+        asked = without_secrets(arguments, hidden)
+        answer = without_secrets(_plain_result(masked(result, hidden)), hidden)
         if tool.origin.source is not None:
-            self._tools[tool.name] = with_texts_of(tool.public_definition, partial(_masked_text, hidden=hidden))
+            self._tools[tool.name] = with_texts_of(tool.public_definition, partial(text_without_secrets, hidden=hidden))
         key = _key(tool.name, asked)
         if key not in self._heard:
             self._heard.add(key)
@@ -260,7 +257,7 @@ class Recording:
         Raises:
             ToolError: NOT_FOUND, reason `not_recorded`: such a call was not recorded.
         """
-        key = self._find(tool.name, _masked(arguments))
+        key = self._find(tool.name, without_secrets(arguments))
         if key is None:
             raise self._not_recorded(tool.name, arguments)
         results, given = self._calls[key]["results"], self._given.get(key, 0)
@@ -306,60 +303,6 @@ def _plain_result(result: ToolResult) -> dict[str, Any]:
     details = {key: value for key, value in (result.details or {}).items() if key not in _CACHE_DETAILS}
     kept = {key: line[key] for key in ("content", "data", "error")}
     return {**kept, "details": details} if details else kept
-
-
-def _masked(value: Any, hidden: tuple[str, ...] = (), name: str = "") -> Any:
-    """A copy without the texts of members whose name says that they are secret, without the texts that are hidden, and
-    without what looks like a secret in a text. A member that is simply called `key` tells one call from another."""
-    if isinstance(value, str):
-        return MASKED if value and _is_secret(name) else _masked_text(value, hidden)
-    if isinstance(value, dict):
-        return {_masked_text(key, hidden): _masked(item, hidden, key) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_masked(item, hidden) for item in value]
-    return value
-
-
-def _masked_text(text: str, hidden: tuple[str, ...]) -> str:
-    """A text without those: in one that is JSON, members have names too; else `Bearer ...`, `password=...`, and keys
-    that services give out are known by how they look."""
-    text = mask(text, hidden)
-    if (inner := bytes_of_base64(text)) is not None and (read := text_in(inner)) is not None:  # bytes of a block
-        without = _masked_text(read[0], hidden)
-        return text if without == read[0] else base64.b64encode(without.encode(read[1])).decode("ascii")
-    if (value := _json_in(text)) is not None:
-        without = _masked(value, hidden)
-        return text if without == value else json.dumps(without, ensure_ascii=False)
-    return replace_shapes(mask_text(text), lambda key, kind: MASKED)
-
-
-def _json_in(text: str) -> Any:
-    """The object or array that a text is; None: it is none."""
-    if text[:1] not in ("{", "["):
-        return None
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _secrets_in(value: Any) -> Iterator[str]:
-    """The texts that `_masked` takes out by their name, where they are long enough to be found by accident nowhere
-    else."""
-    if isinstance(value, dict):
-        for name, item in value.items():
-            if isinstance(item, str) and _is_secret(name) and len(item) >= MIN_SECRET:
-                yield item
-            yield from _secrets_in(item)
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _secrets_in(item)
-    elif isinstance(value, str) and (inner := _json_in(value)) is not None:
-        yield from _secrets_in(inner)
-
-
-def _is_secret(name: str) -> bool:
-    return looks_secret(name) and name.lower() not in ("key", "keys")
 
 
 def _fits(recorded: Any, given: Any) -> bool:

@@ -32,7 +32,7 @@ class CallRecord:
         timings: microseconds by stage, as `pegboard.Timings`; empty for what never was a call.
         verdicts: what each guard said.
         trace_id: of the distributed trace that the call was part of, 32 hexadecimal digits; None: of none.
-        arguments: where `arguments = true`, declared secrets masked.
+        arguments: where `arguments = true`, without secrets that are declared or look like one.
         process: the id of the process that answered; None: it had an older version of pegboard-audit.
         span_id: of the call's own span, 16 hexadecimal digits; where nothing makes spans, that of `parent_span_id`.
         parent_span_id: of the span below which the process was asked, in `trace_id`; None: it was not in this trace.

@@ -37,7 +37,7 @@ class AuditDbSettings:
     megabytes: float = setting(
         100.0, widens=True, validator=_above_zero, help="where the file is larger, the oldest calls are removed, in MB"
     )
-    arguments: bool = setting(False, widens=True, help="keep the arguments of every call too, declared secrets masked")
+    arguments: bool = setting(False, widens=True, help="keep the arguments of every call too, secrets masked")
     fails: Literal["open", "closed"] = setting(
         "open", widens=True, help="while calls cannot be written down: open lets them run, closed refuses them"
     )

@@ -7,7 +7,7 @@ The observer is there while somebody looks and not a moment longer, and all that
 aside. What a person reads is made of that later, a few times a second: the newest calls in full, how many were left
 out, and counts over all of them.
 
-Nothing here does any I/O. Arguments are those that an audit may keep: secrets that the tool declared are masked.
+Nothing here does any I/O. Arguments are those that an audit may keep: without secrets.
 """
 
 from __future__ import annotations

@@ -27,6 +27,7 @@ from opentelemetry.trace import Link, SpanKind, Status, StatusCode, get_current_
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from pegboard import Stage, Unobserved
+from pegboard.secrets.written import without_secrets
 from pegboard.trace import carrier
 from pegboard_otel.sampling import SPAN, Dropped, decision_of
 
@@ -372,21 +373,21 @@ def _text(text: str) -> str:
 
 
 def _content_of(outcome: Outcome) -> dict[str, str]:
-    """Arguments and result as JSON. Secrets are masked as in the audit: those that the tool declares, in its arguments;
-    a result has none."""
-    secrets = [os.environ.get(name, "") for name in (outcome.tool.secrets if outcome.tool else ())]
+    """Arguments and result as JSON, without secrets as in the audit."""
+    declared = (os.environ.get(name, "") for name in (outcome.tool.secrets if outcome.tool else ()))
+    secrets = tuple(sorted(filter(None, declared), key=len, reverse=True))
     told = {"gen_ai.tool.call.arguments": _json(outcome.call.arguments, secrets)}
     if outcome.result is not None:
         told["gen_ai.tool.call.result"] = _json(outcome.result.to_json(), secrets)
     return told
 
 
-def _json(value: Any, secrets: list[str]) -> str:
+def _json(value: Any, secrets: tuple[str, ...]) -> str:
     try:
-        text = json.dumps(value, ensure_ascii=False, default=str)
+        text = json.dumps(without_secrets(value, secrets), ensure_ascii=False, default=str)
     except (TypeError, ValueError, RecursionError):  # nothing that JSON brought
         return f"what is not JSON, of the type {type(value).__name__}"
-    for secret in sorted(filter(None, secrets), key=len, reverse=True):
+    for secret in secrets:  # in what is no JSON, and is shown by its own text
         for form in (secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]):
             text = text.replace(form, "***")
     text = text if len(text) <= MAX_CONTENT else text[:MAX_CONTENT] + "..."

@@ -1,0 +1,103 @@
+"""Values that are written down, in a recording, an audit or a span: without secrets, as far as those can be known.
+
+What the caller knows is given as `hidden`. Beside that a member tells by its name that it is secret, a text by its
+words, and a key of a well-known service by its shape. To hide too much costs a person a glance elsewhere; to hide too
+little leaves a secret in a file.
+
+.. versionadded:: 0.1
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import TYPE_CHECKING, Any
+
+from pegboard.config import looks_secret, mask_text
+from pegboard.context import mask
+from pegboard.secrets.shapes import replace_shapes
+from pegboard.secrets.texts import bytes_of_base64, text_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["MASKED", "named_secrets", "text_without_secrets", "without_secrets"]
+
+MASKED = "***"
+"""What stands in the place of a secret.
+
+.. versionadded:: 0.1
+"""
+MIN_SECRET = 6
+"""A shorter text is found everywhere by accident."""
+
+
+def without_secrets(value: Any, hidden: tuple[str, ...] = (), name: str = "") -> Any:
+    """A copy of a JSON value without the texts of members whose name says that they are secret, without those that are
+    hidden, and without what looks like a secret in a text. A member that is simply called `key` tells one call from
+    another.
+
+    Args:
+        value: is left as it is.
+        hidden: texts, the longest first.
+        name: of the member that the value is.
+
+    Raises:
+        RecursionError: it is nested too deeply.
+
+    .. versionadded:: 0.1
+    """
+    if isinstance(value, str):
+        return MASKED if value and _is_secret(name) else text_without_secrets(value, hidden)
+    if isinstance(value, dict):
+        return {without_secrets(key, hidden): without_secrets(item, hidden, str(key)) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [without_secrets(item, hidden) for item in value]
+    return value
+
+
+def text_without_secrets(text: str, hidden: tuple[str, ...] = ()) -> str:
+    """A text without those: in one that is JSON, members have names too; else `Bearer ...`, `password=...`, and keys
+    that services give out are known by how they look.
+
+    .. versionadded:: 0.1
+    """
+    text = mask(text, hidden)
+    if (inner := bytes_of_base64(text)) is not None and (read := text_in(inner)) is not None:  # bytes of a block
+        without = text_without_secrets(read[0], hidden)
+        return text if without == read[0] else base64.b64encode(without.encode(read[1])).decode("ascii")
+    if (value := _json_in(text)) is not None:
+        without = without_secrets(value, hidden)
+        return text if without == value else json.dumps(without, ensure_ascii=False)
+    return replace_shapes(mask_text(text), lambda key, kind: MASKED)
+
+
+def named_secrets(value: Any) -> Iterator[str]:
+    """The texts that `without_secrets` takes out by their name, where they are long enough to be looked for elsewhere.
+
+    .. versionadded:: 0.1
+    """
+    if isinstance(value, dict):
+        for name, item in value.items():
+            if isinstance(item, str) and _is_secret(str(name)) and len(item) >= MIN_SECRET:
+                yield item
+            yield from named_secrets(item)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from named_secrets(item)
+    elif isinstance(value, str) and (inner := _json_in(value)) is not None:
+        yield from named_secrets(inner)
+
+
+def _json_in(text: str) -> Any:
+    """The object or array that a text is; None: it is none."""
+    if text[:1] not in ("{", "["):
+        return None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _is_secret(name: str) -> bool:
+    return looks_secret(name) and name.lower() not in ("key", "keys")
