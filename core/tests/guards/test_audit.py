@@ -11,8 +11,11 @@ from typing import Any
 
 import pytest
 import trio
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from pegboard import CallContext, PluginError, ToolCall, ToolError, open_host, tool
+from pegboard.secrets.written import beginning
 
 
 @tool(run="inplace", read_only=True)
@@ -113,6 +116,16 @@ async def test_what_looks_like_a_secret_is_not_written(audited: Any, lines: Any)
     assert shown[0]["about"]["user"] == "ada"
     assert shown[0]["about"]["key"] == "kept"
     assert json.loads(shown[0]["about"]["body"])["city"] == "Bonn"
+
+
+@given(st.recursive(st.text() | st.integers() | st.none(), lambda one: st.lists(one) | st.dictionaries(st.text(), one)))
+@settings(max_examples=50)
+def test_the_beginning_of_a_value_is_bounded_and_of_its_kind(value: Any) -> None:
+    assert beginning(value, 10_000) == value
+    assert (
+        len(json.dumps(beginning([value, "x" * 1_000_000, {"y": "z" * 1_000_000}], 100), ensure_ascii=False)) < 20_000
+    )
+    assert type(beginning(value, 3)) is type(value)
 
 
 async def test_nothing_that_is_asked_for_loses_a_line(audited: Any, lines: Any) -> None:

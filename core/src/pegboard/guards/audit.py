@@ -236,14 +236,16 @@ def shown_arguments(outcome: Outcome) -> Any:
 
     .. versionadded:: 0.1
     """
-    from pegboard.secrets.written import without_secrets
+    from pegboard.secrets.written import beginning, without_secrets
 
     arguments = outcome.call.arguments
     try:
-        text = json.dumps(without_secrets(arguments, _secrets_of(outcome)), ensure_ascii=False)
+        is_whole = len(json.dumps(arguments, ensure_ascii=False)) <= MAX_ARGUMENTS
+        kept = arguments if is_whole else beginning(arguments, 2 * MAX_ARGUMENTS)  # so that no secret is cut in two
+        text = json.dumps(without_secrets(kept, _secrets_of(outcome)), ensure_ascii=False)
     except (TypeError, ValueError, RecursionError):  # nothing that JSON brought
         return f"arguments that are not JSON, of the type {type(arguments).__name__}"
-    return json.loads(text) if len(text) <= MAX_ARGUMENTS else text[:MAX_ARGUMENTS] + "..."
+    return json.loads(text) if is_whole else text[:MAX_ARGUMENTS] + "..."
 
 
 def shown_question(outcome: Outcome, question: str) -> str:
@@ -253,7 +255,7 @@ def shown_question(outcome: Outcome, question: str) -> str:
     """
     from pegboard.secrets.written import text_without_secrets
 
-    text = text_without_secrets(question, _secrets_of(outcome))
+    text = text_without_secrets(question[: 2 * MAX_ARGUMENTS], _secrets_of(outcome))
     return text if len(text) <= MAX_ARGUMENTS else text[:MAX_ARGUMENTS] + "..."
 
 

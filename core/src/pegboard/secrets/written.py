@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import base64
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pegboard.config import looks_secret, mask_text
 from pegboard.context import mask
@@ -19,9 +19,11 @@ from pegboard.secrets.shapes import replace_shapes
 from pegboard.secrets.texts import bytes_of_base64, text_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["MASKED", "named_secrets", "text_without_secrets", "without_secrets"]
+T = TypeVar("T")
+
+__all__ = ["MASKED", "beginning", "named_secrets", "text_without_secrets", "without_secrets"]
 
 MASKED = "***"
 """What stands in the place of a secret.
@@ -63,6 +65,8 @@ def text_without_secrets(text: str, hidden: tuple[str, ...] = ()) -> str:
     .. versionadded:: 0.1
     """
     text = mask(text, hidden)
+    if len(text) < MIN_SECRET:
+        return text
     if (inner := bytes_of_base64(text)) is not None and (read := text_in(inner)) is not None:  # bytes of a block
         without = text_without_secrets(read[0], hidden)
         return text if without == read[0] else base64.b64encode(without.encode(read[1])).decode("ascii")
@@ -70,6 +74,37 @@ def text_without_secrets(text: str, hidden: tuple[str, ...] = ()) -> str:
         without = without_secrets(value, hidden)
         return text if without == value else json.dumps(without, ensure_ascii=False)
     return replace_shapes(mask_text(text), lambda key, kind: MASKED)
+
+
+def beginning(value: Any, most: int) -> Any:
+    """A copy of a JSON value that holds about so many characters: looking for secrets takes a second for a few MB, and
+    what is kept is shorter.
+
+    Raises:
+        RecursionError: it is nested too deeply.
+
+    .. versionadded:: 0.1
+    """
+    left = most
+
+    def copy(part: Any) -> Any:
+        nonlocal left
+        if isinstance(part, dict):
+            return {copy(name): copy(item) for name, item in _while(lambda: left > 0, part.items())}
+        if isinstance(part, (list, tuple)):
+            return [copy(item) for item in _while(lambda: left > 0, part)]
+        begun = part[: max(left, 0)] if isinstance(part, str) else part
+        left -= len(begun) + 2 if isinstance(begun, str) else 4
+        return begun
+
+    return copy(value)
+
+
+def _while(goes_on: Callable[[], bool], values: Iterable[T]) -> Iterator[T]:
+    for value in values:
+        if not goes_on():
+            return
+        yield value
 
 
 def named_secrets(value: Any) -> Iterator[str]:

@@ -27,7 +27,7 @@ from opentelemetry.trace import Link, SpanKind, Status, StatusCode, get_current_
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from pegboard import Stage, Unobserved
-from pegboard.secrets.written import without_secrets
+from pegboard.secrets.written import beginning, without_secrets
 from pegboard.trace import carrier
 from pegboard_otel.sampling import SPAN, Dropped, decision_of
 
@@ -384,7 +384,7 @@ def _content_of(outcome: Outcome) -> dict[str, str]:
 
 def _json(value: Any, secrets: tuple[str, ...]) -> str:
     try:
-        text = json.dumps(without_secrets(value, secrets), ensure_ascii=False, default=str)
+        text = json.dumps(without_secrets(beginning(value, 2 * MAX_CONTENT), secrets), ensure_ascii=False, default=str)
     except (TypeError, ValueError, RecursionError):  # nothing that JSON brought
         return f"what is not JSON, of the type {type(value).__name__}"
     for secret in secrets:  # in what is no JSON, and is shown by its own text
