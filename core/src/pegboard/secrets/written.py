@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import base64
 import json
-from typing import TYPE_CHECKING, Any, TypeVar
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any
 
 from pegboard.config import looks_secret, mask_text
 from pegboard.context import mask
@@ -19,9 +20,7 @@ from pegboard.secrets.shapes import replace_shapes
 from pegboard.secrets.texts import bytes_of_base64, text_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-T = TypeVar("T")
+    from collections.abc import Iterator
 
 __all__ = ["MASKED", "beginning", "named_secrets", "text_without_secrets", "without_secrets"]
 
@@ -87,24 +86,20 @@ def beginning(value: Any, most: int) -> Any:
     """
     left = most
 
+    def has_room(_: Any) -> bool:
+        return left > 0
+
     def copy(part: Any) -> Any:
         nonlocal left
         if isinstance(part, dict):
-            return {copy(name): copy(item) for name, item in _while(lambda: left > 0, part.items())}
+            return {copy(name): copy(item) for name, item in takewhile(has_room, part.items())}
         if isinstance(part, (list, tuple)):
-            return [copy(item) for item in _while(lambda: left > 0, part)]
+            return [copy(item) for item in takewhile(has_room, part)]
         begun = part[: max(left, 0)] if isinstance(part, str) else part
         left -= len(begun) + 2 if isinstance(begun, str) else 4
         return begun
 
     return copy(value)
-
-
-def _while(goes_on: Callable[[], bool], values: Iterable[T]) -> Iterator[T]:
-    for value in values:
-        if not goes_on():
-            return
-        yield value
 
 
 def named_secrets(value: Any) -> Iterator[str]:
