@@ -261,6 +261,15 @@ async def test_a_server_that_cannot_be_reached_is_told_once(start_server: Any) -
         assert len(told) == 1
 
 
+async def test_a_server_that_names_very_many_others_costs_a_bounded_memory() -> None:
+    client = Client(Servers())
+    link = client_module._Link(trio.testing.memory_stream_pair()[0], client_module.Protocol(), Address("nats://x"))
+    for number in range(20):
+        urls = tuple(f"h{number}-{one}:4222" for one in range(500))
+        client._learn(client_module.protocol.Info(connect_urls=(*urls, "", "not an address", "a:b")), link)
+    assert len(client._found) <= client_module.MAX_SERVERS
+
+
 async def test_a_server_that_speaks_something_else_is_told(tmp_path: Path) -> None:
     async def serve(stream: trio.SocketStream) -> None:
         await stream.send_all(b"SSH-2.0-OpenSSH_9.2\r\n")

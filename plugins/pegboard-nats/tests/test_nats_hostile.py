@@ -288,6 +288,24 @@ def test_whatever_a_worker_says_the_call_ends_and_is_not_said_undone_once_it_was
     assert all(subject.startswith(("pb.g.", "_INBOX.")) for subject, _ in client.sent)
 
 
+@pytest.mark.parametrize(
+    "page",
+    [
+        {"tools": [{"definition": {"name": "act"}}], "next": None},
+        {"tools": [], "next": 0},
+        {"tools": [7], "next": 1},
+        {"tools": "act", "next": 1},
+        {"next": "x"},
+        {},
+    ],
+)
+async def test_definitions_that_are_not_what_their_hash_says_are_not_taken(page: Any) -> None:
+    source = NatsSource("g", GroupSettings(), NatsSettings())
+    for digest in ("0" * 40, "not.a.word", ""):
+        await source._fetch(Scripted([], alive=wire.to_bytes(page)), [digest])
+        assert source._offered == {}
+
+
 # -- many workers on a narrow line
 
 

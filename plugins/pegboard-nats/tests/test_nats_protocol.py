@@ -228,6 +228,35 @@ def test_a_line_without_end_ends_the_link() -> None:
     assert one.receive(b"MSG " + b"a" * MAX_LINE)[-1] == Closed(f"the server's line is longer than {MAX_LINE:,} bytes")
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        *(b"MSG a 1 " + size for size in (b"-1", b"+1", b"1.0", b"0x1", b"1_0", b"1" * 11, b"\xd9\xa1", b"")),
+        *(b"MSG " + rest for rest in (b"", b"a", b"a 1", b"a x 1", b"a -1 1", b"a 1 2 3 4", b"a 1 r 1 1")),
+        *(b"HMSG a 1 " + rest for rest in (b"", b"1", b"5 3", b"-1 3", b"r 1", b"r r 1 1")),
+        *(b"NOTHING", b"", b" MSG a 1 0", b"msgs a 1 0", b"\x00", b"PUB a 0"),
+    ],
+)
+def test_an_announcement_that_cannot_be_read_ends_the_link(line: bytes) -> None:
+    events = opened().receive(line + b"\r\n\r\n\r\n")
+    assert [type(event) for event in events] == [Closed]
+
+
+@pytest.mark.parametrize("body", [b"", b"a", b"abc", b"abcd\r\n"])
+def test_a_size_that_lies_ends_the_link_and_gives_no_message(body: bytes) -> None:
+    one = opened()
+    events = [*one.receive(b"MSG a 1 2\r\n" + body + b"\r\nPING\r\n"), *one.receive(b"")]
+    assert [type(event) for event in events] == [Closed]
+
+
+def test_a_line_end_that_is_none_begins_no_header() -> None:
+    """Who calls is in a header: a peer that writes half an end of a line must not write another one's."""
+    head = HEAD + b"\r\nPb-User: ada\nPb-Claim: 1\rPb-Depth: 2\r\n\r\n"
+    (event,) = opened().receive(b"HMSG a 1 %d %d\r\n%b\r\n" % (len(head), len(head), head))
+    assert isinstance(event, Message)
+    assert list(event.headers) == ["Pb-User"]
+
+
 def test_odd_headers_of_a_peer_are_left_out_and_the_first_of_a_name_counts() -> None:
     lines = [b"K: 1", b"no colon", b": no name", b"K: 2", b"\xff: \xff", *[b"H%d: x" % n for n in range(200)]]
     head = b"\r\n".join([HEAD, *lines, b"", b""])

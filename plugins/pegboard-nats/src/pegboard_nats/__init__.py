@@ -5,6 +5,7 @@ settings      `[plugins.nats]`
 protocol      the client's side of NATS without I/O
 credentials   nkeys and files of credentials: who a link is, to its server
 client        one link to a list of servers, kept up, on trio
+mailbox       where answers wait for whoever asked, and why none came
 jetstream     streams of a server, by requests that carry JSON
 link          the one client of a host
 wire          what hosts and workers say to each other

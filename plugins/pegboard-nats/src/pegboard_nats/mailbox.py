@@ -59,7 +59,7 @@ class Mailbox:
 
     Args:
         subject: where they go to.
-        patience_s: after how long a silence `get` says so, in seconds, and at most `TICK_S` later; None: never.
+        patience_s: after how long a silence `get` says so, in seconds, and at most two `TICK_S` later; None: never.
         note: is told of each as it comes; where it says True, there is nothing more to be read in it. It neither waits
             nor raises.
     """
