@@ -309,8 +309,8 @@ class Stage(NamedTuple):
 def stage(nursery: trio.Nursery) -> Callable[..., Any]:
     """`async with stage(provider) as stage`: a model of that provider, whose server says what the test tells it.
 
-    `plugins` are the only installed ones that take part; with plugins `on_top` those are the bridge, the loop, the
-    calculator and they. `settings` are those of the bridge.
+    `plugins` are the only installed ones that take part: the loop, the calculator and the bridge, where none is named;
+    and beside them those `on_top`. `settings` are those of the bridge.
     """
     from pegboard import open_host
     from pegboard_chat import open_model
@@ -324,19 +324,15 @@ def stage(nursery: trio.Nursery) -> Callable[..., Any]:
         chat: dict[str, Any] | None = None,
         **settings: Any,
     ) -> AsyncIterator[Stage]:
-        taking_part: list[Any] | None = list(plugins) or None
-        if on_top:
-            named = ("chat", "calculator", provider.partition("-")[0])
-            taking_part = [*(importlib.import_module(f"pegboard_{one}.plugin") for one in named), *on_top]
+        bridge = provider.partition("-")[0]
+        named = plugins or ("chat", "calculator", bridge)
+        taking_part = [importlib.import_module(f"pegboard_{one}.plugin") for one in named]
         server = await nursery.start(faulty_server.Server().run)
         server.otherwise = faulty_server.says(provider, "Well again.")
         base = {"base_url": server.url + faulty_server.PATHS[provider], "api_key": faulty_server.KEY, **settings}
-        config = {"plugins": {provider.partition("-")[0]: base, "chat": {"timeout_s": 20, **(chat or {})}}}
-        if taking_part is None and importlib.util.find_spec("pegboard_audit") is not None:
-            # It opens its file when it comes to it, in a thread of its own; descriptors and threads are counted here.
-            config["plugins"]["audit_db"] = {"enabled": False}
+        config = {"plugins": {bridge: base, "chat": {"timeout_s": 20, **(chat or {})}}}
         name = f"{provider}:{model or faulty_server.MODELS[provider]}"
-        async with open_host(config, taking_part) as host, open_model(host, name) as opened:
+        async with open_host(config, [*taking_part, *on_top]) as host, open_model(host, name) as opened:
             yield Stage(host, opened, server)
 
     return open_stage
