@@ -6,6 +6,7 @@ import os
 import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -138,12 +139,15 @@ async def test_who_is_no_host_cannot_call_nor_cancel_nor_hear(server: NatsServer
     ):
         await client.wait_connected()
         await host.wait_connected()
-        for subject in ("pb.g.call.add", "pb.g.cancel.all"):
+        for subject in ("pb.g.call.add", "pb.g.cancel.all", "pb-mcp.process.p", "pb-tasks.a.b"):
             with pytest.raises(DeniedError):
                 await client.request(subject, timeout_s=30)
         client.subscribe("_INBOX.host.>", heard.append)
+        client.subscribe("pb-mcp.>", heard.append)  # where the tokens of clients pass
         await client.flush()
         await find_workers(host, "PING", "pb")
+        host.publish_nowait("pb-mcp.process.p")
+        await host.flush()
         await client.flush()
     assert heard == []
 
@@ -217,3 +221,35 @@ def test_doctor_looks_wherever_nats_is_used_and_nowhere_else(config: Any, role: 
     assert role_of(settings, board) == role
     (check,) = make_checks(settings)
     assert [one.what for one in check(board)] == ([] if role is None else ["NATS cannot be reached"])
+
+
+async def test_hosts_alone_carry_requests_and_keep_tasks(server: NatsServer, keys: Path) -> None:
+    pytest.importorskip("pegboard_mcp", reason="pegboard-mcp is not installed")
+    from pegboard_mcp import TaskRecord
+    from pegboard_nats.carrier import Carrier
+    from pegboard_nats.link import open_link
+    from pegboard_nats.tasks import NatsTasks
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": (await receive())["body"]})
+
+    one, other = (settings_of(server, keys, "host") for _ in range(2))
+    now = time.time()
+    record = TaskRecord(id="a", owner="ada", status="working", created_s=now, updated_s=now, until_s=now + 60)
+    async with open_link(one) as first, open_link(other) as second:
+        await first.client.wait_connected()
+        await second.client.wait_connected()
+        async with Carrier(one).open("p", "m", app):
+            await first.client.flush()
+            for process in ("p", "gone"):
+                answer = await Carrier(other).send(process, "m", "POST", "/mcp", [("a", "b")], b"x" * 3_000_000)
+                assert (answer.status, await answer.piece()) == (200, b"x" * (1024 * 1024 - wire.HEADROOM))
+                await answer.aclose()
+        store = NatsTasks(one)
+        assert await store.put(record)
+        assert await NatsTasks(other).get("a") == record
+
+
+def test_the_key_of_a_host_without_groups_is_not_taken_for_a_workers(server: NatsServer, keys: Path) -> None:
+    assert list(check_servers(settings_of(server, keys, "host"), "worker")) == []

@@ -247,6 +247,25 @@ async def test_a_round_of_an_instance_that_is_gone_is_answered_all_the_same(
         assert served.ran == []
 
 
+async def test_a_session_of_the_handshake_era_is_found_from_every_instance(nats_server: NatsServer) -> None:
+    async with instances(nats_server, 3) as served:
+        info = {"name": "raw", "version": "0"}
+        params = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": info}
+        hello = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}
+        accept = {"accept": "application/json, text/event-stream"}
+        opened = await served.raw.post(served.url(0), json=hello, headers=accept)
+        session = {"mcp-session-id": opened.headers["mcp-session-id"], "mcp-protocol-version": "2025-06-18"}
+        ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+        assert (await served.raw.post(served.url(1), json=ready, headers=accept | session)).status_code == 202
+        listed = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+        for at in range(3):
+            assert "drop" in (await served.raw.post(served.url(at), json=listed, headers=accept | session)).text
+        assert (await served.raw.delete(served.url(1), headers=session)).status_code == 200
+        for at in range(3):
+            gone = await served.raw.post(served.url(at), json=listed, headers=accept | session)
+            assert gone.status_code == 404
+
+
 async def test_what_was_not_sealed_with_the_key_is_not_served(nats_server: NatsServer) -> None:
     async with instances(nats_server, 1) as served, open_client(Servers(urls=(nats_server.url,))) as client:
         await client.wait_connected()
