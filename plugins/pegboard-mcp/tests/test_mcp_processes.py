@@ -20,9 +20,10 @@ import trio
 import trio.testing
 
 from pegboard import ConfigError
+from pegboard_mcp import plugin as mcp_plugin
 from pegboard_mcp.commands.serve import _require_processes
-from pegboard_mcp.server.http import require_caller
-from pegboard_mcp.server.processes import Link, Processes, handed_over
+from pegboard_mcp.server.http import require_caller, serve_http
+from pegboard_mcp.server.processes import Link, Processes, SharedPort, handed_over
 from pegboard_mcp.settings import McpSettings
 
 if TYPE_CHECKING:
@@ -355,3 +356,66 @@ async def test_what_several_processes_cannot_do_is_said() -> None:
             pass
     with pytest.raises(ConfigError, match="credential"):
         require_caller("192.0.2.1", McpSettings())
+
+
+SERVES = "import os, sys; n = int(sys.argv[-1]); os.read(n, 10_000); os.write(n, b'{}\\n'); os.read(n, 10_000)"
+
+
+async def test_one_that_dies_while_it_is_replaced_leaves_one_in_its_place(
+    bound: socket.socket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both whoever replaces it and whoever looks after it start another one."""
+    monkeypatch.setattr("pegboard_mcp.server.processes.FIRST_S", 0.001)
+    again = trio.Event()
+    starts = 0
+    start = Processes._start
+
+    async def together(processes: Processes, *args: Any) -> Any:
+        nonlocal starts
+        starts += 1
+        number, first = starts, processes._places[0] if processes._places else None
+        if number == 2:  # that of the restart: the one that it is for dies meanwhile
+            assert first is not None
+            first.process.kill()
+            await again.wait()
+        again.set() if number == 3 else None
+        child = await start(processes, *args)
+        while number == 3 and processes._places[0] is first:
+            await trio.sleep(0.01)
+        return child
+
+    async def end(processes: Processes) -> None:
+        await again.wait()
+        while starts != 3 or set(processes._places) != processes._alive:
+            await trio.sleep(0.01)
+        signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr(Processes, "_start", together)
+    processes = Processes([sys.executable, "-S", "-c", SERVES], 1, bound, 1.0, lambda text: None)
+    with trio.fail_after(60):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(end, processes)
+            await processes.run(lambda: signal.raise_signal(signal.SIGHUP))
+    assert starts == 3
+
+
+async def test_who_only_listens_does_not_hold_up_one_that_is_replaced(
+    bound: socket.socket, host_with: Any, folder: Path
+) -> None:
+    host = await host_with(mcp_plugin)
+    shared = SharedPort(bound, str(folder), "a key of the program", "p", trio.Event())
+    serve = partial(serve_http, host, transport="http", bind="127.0.0.1", port=0, user_id=None, shared=shared)
+    params = {"_meta": META, "notifications": {"toolsListChanged": True}}
+    listen = {"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": params}
+    headers = {"accept": "application/json, text/event-stream", "mcp-protocol-version": "2026-07-28"}
+    headers |= {"mcp-method": "subscriptions/listen"}
+    with trio.fail_after(60):
+        async with trio.open_nursery() as nursery, httpx2.AsyncClient(timeout=60) as client:
+            url = await nursery.start(partial(serve, settings=McpSettings()))
+            async with client.stream("POST", url, json=listen, headers=headers) as stream:
+                said = []
+                async for line in stream.aiter_lines():
+                    if "{" in line:
+                        said.append(json.loads(line.removeprefix("data: ")))
+                        shared.replaced.set()
+    assert [one.get("method", "result") for one in said] == ["notifications/subscriptions/acknowledged", "result"]

@@ -15,6 +15,7 @@ import trio.testing
 
 from pegboard import CallContext, ConfigError, ErrorCode, ToolError, hookimpl, open_host, tool
 from pegboard_mcp import plugin as mcp_plugin
+from pegboard_mcp.checks import check_brought
 from pegboard_mcp.client._errors import LinkError, Lost, RpcError
 from pegboard_mcp.client.tasks import follow
 from pegboard_mcp.server import task_stores
@@ -483,6 +484,9 @@ async def test_a_plugin_that_is_named_and_brings_no_store_is_said(gives: Any, sa
     async with open_host(config, [Brings(), mcp_plugin]) as host:
         with pytest.raises(ConfigError, match=said):
             make_server(host)
+        settings = next(one.settings for one in host.board.plugins if isinstance(one.settings, McpSettings))
+        (found,) = check_brought(host.board, settings)
+        assert said in found.why
 
 
 async def test_a_plugin_brings_the_store_of_tasks(served: Any) -> None:

@@ -11,7 +11,7 @@ import shlex
 import threading
 from typing import TYPE_CHECKING, Any
 
-from pegboard import Finding, PluginError
+from pegboard import ConfigError, Finding, PluginError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
@@ -43,7 +43,31 @@ def make_checks(settings: McpSettings) -> list[Check]:
         return check_servers(settings)
 
     servers.timeout_s = LONGEST_S  # type: ignore[attr-defined]
-    return [servers, findings, lambda board: check_found_files(settings), lambda board: check_sdk()]
+    return [
+        servers,
+        findings,
+        lambda board: check_found_files(settings),
+        lambda board: check_sdk(),
+        lambda board: check_brought(board, settings),
+    ]
+
+
+def check_brought(board: Board, settings: McpSettings) -> Iterator[Finding]:
+    """Whether plugins bring what settings name, without which the board is not served."""
+    from pegboard_mcp.server.brought import brought
+    from pegboard_mcp.server.task_stores import STORES
+
+    named = {"carrier": settings.carrier}
+    if settings.task_after_s is not None and settings.task_store not in STORES:
+        named["task_store"] = settings.task_store
+    for setting, name in named.items():
+        try:
+            if name is not None:
+                brought(board, f"provide_{setting}", setting, name, STORES if setting == "task_store" else ())
+        except ConfigError as problem:
+            yield Finding(
+                "the board cannot be served", "[plugins.mcp]", problem.message, problem.hint or "name another one"
+            )
 
 
 def check_servers(settings: McpSettings) -> Iterator[Finding]:

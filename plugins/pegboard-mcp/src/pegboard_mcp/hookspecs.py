@@ -45,8 +45,8 @@ def provide_prompts(settings: Any) -> Iterable[Prompt] | None:
 def provide_task_store(settings: Any) -> TaskStore | None:
     """Give the store in which tasks of clients are kept.
 
-    Fires once when the board is served, and of the plugin alone that `[plugins.mcp] task_store` names. `settings` are
-    the plugin's own. None, and an exception: the board is not served.
+    Fires once when the board is served, and for doctor, of the plugin alone that `[plugins.mcp] task_store` names; it
+    connects when it is first asked. `settings` are the plugin's own. None, and an exception: the board is not served.
 
     .. versionadded:: 0.1
     """
@@ -56,8 +56,8 @@ def provide_task_store(settings: Any) -> TaskStore | None:
 def provide_carrier(settings: Any) -> Carrier | None:
     """Give what carries requests to the instance that they belong to.
 
-    Fires once when the board is served, and of the plugin alone that `[plugins.mcp] carrier` names. `settings` are the
-    plugin's own. None, and an exception: the board is not served.
+    Fires once when the board is served, and for doctor, of the plugin alone that `[plugins.mcp] carrier` names; it
+    connects when it is opened. `settings` are the plugin's own. None, and an exception: the board is not served.
 
     .. versionadded:: 0.1
     """

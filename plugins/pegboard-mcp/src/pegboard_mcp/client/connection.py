@@ -223,11 +223,11 @@ class Connection:
         if not self.is_open or not self._tells_of_tasks or self._task_streams >= MAX_TASK_STREAMS:
             return lambda: None
         scope = trio.CancelScope()
+        self._task_streams += 1
         self._nursery.start_soon(self._hear_of_task, id_, on_news, scope)
         return scope.cancel
 
     async def _hear_of_task(self, id_: str, on_news: OnNews, scope: trio.CancelScope) -> None:
-        self._task_streams += 1
         try:
             with scope:
                 await self._send(LISTEN, {"notifications": {"taskIds": [id_]}}, None, news=on_news)

@@ -163,6 +163,8 @@ def _serve_processes(
     board = run.load_board()
     if board.limit_stores.choose()[0] == "memory":
         tell('warning: limits are counted in each process alone; `limit_store = "sqlite"` counts in all of them')
+    if settings.task_after_s is not None and settings.task_store == "memory":
+        tell('warning: what tasks come to is lost with their process; `task_store = "sqlite"` keeps it for all of them')
     with bound_socket(bind, port) as bound:
         address = bound.getsockname()
         command = [*running_program(), *options_of(run), *(["--debug"] if run.debug else []), "serve"]

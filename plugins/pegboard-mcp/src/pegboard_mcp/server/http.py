@@ -76,7 +76,10 @@ class HttpApp:
         self._held: list[Callable[[], int]] = []
 
     async def wait_empty(self, limit_s: float) -> None:
-        """Wait until nothing is left that only this process has: calls, questions, sessions, streams."""
+        """Wait until nothing is left that only this process has: calls, questions, sessions. Streams that every process
+        can serve are ended: their clients open them anew, and meet another one."""
+        for end in self.flights.on_last:
+            end()
         with trio.move_on_after(limit_s):
             while self.flights.count or self.flights.lasting_count or sum(count() for count in self._held):
                 await trio.sleep(LOOK_S)

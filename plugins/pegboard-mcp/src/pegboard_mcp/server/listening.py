@@ -95,6 +95,7 @@ class Listening:
 
     def __init__(self) -> None:
         self._streams: set[_Stream] = set()
+        self._is_closed = False
 
     def tell(self, kind: str, id_: str = "") -> None:
         """Something changed: a list, what lies at a URI, or a task of this id."""
@@ -102,7 +103,8 @@ class Listening:
             stream.tell(Told(kind, id_))
 
     def close(self) -> None:
-        """End all streams; each is answered."""
+        """End all streams, and those to come; each is answered, and its client listens anew elsewhere."""
+        self._is_closed = True
         for stream in tuple(self._streams):
             stream.close()
 
@@ -135,6 +137,8 @@ class Listening:
             await _send(ctx, "notifications/subscriptions/acknowledged", {"notifications": honoured}, meta)
             for one in ids:  # what a task came to since its client heard of it, it would never hear
                 stream.tell(one)
+            if self._is_closed:
+                stream.close()
             while (what := await stream.next()) is not None:
                 if what.kind == "task" and tasks is not None:
                     state = await tasks.shown_as(caller, given[what.id])

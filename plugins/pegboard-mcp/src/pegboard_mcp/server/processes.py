@@ -292,12 +292,13 @@ class Processes:
             pause_s = min(LONGEST_S, max(FIRST_S, 2 * pause_s))
             self._tell(f"a process ended ({_said(status)}); another one is started in {pause_s:g} s")
             await trio.sleep(pause_s)
+            if self._places[place] is not child:  # a restart has filled its place
+                return
             if self._is_ending:
                 return
             other = await self._start(nursery, pause_s)
             if other is not None:
-                self._places[place] = other
-                other.settled.set()
+                await self._put(other, place)
                 return
 
     async def _replace_all(self, nursery: trio.Nursery) -> None:
@@ -307,10 +308,15 @@ class Processes:
                 if not self._is_ending:
                     self._tell("a new process did not come to serve; those that serve go on")
                 return
-            old, self._places[place] = self._places[place], new
-            new.settled.set()
-            await old.link.send({"replaced": True})
+            await self._put(new, place)
         self._tell("all processes are replaced; those from before end when their calls are done")
+
+    async def _put(self, new: Child, place: int) -> None:
+        """Give a child its place; who has it is replaced. One that died there may have been replaced by a restart while
+        another was started for it."""
+        old, self._places[place] = self._places[place], new
+        new.settled.set()
+        await old.link.send({"replaced": True})
 
     async def _end_all(self) -> None:
         """Have all children end, in order as long as that does not take too long."""

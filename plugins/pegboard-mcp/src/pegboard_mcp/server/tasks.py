@@ -54,6 +54,7 @@ class Task:
         self.exchange = exchange
         self.record = record
         self.is_given_up = False
+        self.is_over = False
 
     def ended(self, why: dict[str, Any] | None = None) -> TaskRecord:
         """What became of it; `why`: the error of one that is cut off."""
@@ -77,6 +78,9 @@ class Task:
             said = {"status": "failed", "error": {"code": INTERNAL_ERROR, "message": "the call failed"}}
         if self.is_given_up and said["status"] == "failed":
             said = {"status": "cancelled"}
+        elif self.is_over and said["status"] == "failed":
+            over = "the time of the task was over before the call was done"
+            said = {"status": "failed", "error": {"code": INTERNAL_ERROR, "message": over, "data": {"code": "TIMEOUT"}}}
         message = said["error"]["message"] if said["status"] == "failed" else None
         return attrs.evolve(self.record, updated_s=time.time(), message=message, **said)
 
@@ -144,6 +148,7 @@ class Tasks:
         with trio.move_on_after(left_s):
             await task.exchange.wait_done()
         if not task.exchange.is_done:
+            task.is_over = True
             task.exchange.cancel()
             await task.exchange.wait_done()
         task.record = task.ended()
