@@ -12,6 +12,7 @@ import httpx2
 import pytest
 import trio
 import trio.testing
+from mcp.shared.exceptions import MCPError
 
 from pegboard import CallContext, ConfigError, ErrorCode, ToolError, hookimpl, open_host, tool
 from pegboard_mcp import plugin as mcp_plugin
@@ -20,6 +21,8 @@ from pegboard_mcp.client._errors import LinkError, Lost, RpcError
 from pegboard_mcp.client.tasks import follow
 from pegboard_mcp.server import task_stores
 from pegboard_mcp.server.app import make_server
+from pegboard_mcp.server.elicitation import Suspended
+from pegboard_mcp.server.handles import STATE, TASK
 from pegboard_mcp.server.http import serve_http
 from pegboard_mcp.server.peer import peer_of
 from pegboard_mcp.server.task_stores import MemoryTasks, SqliteTasks, TaskRecord
@@ -319,6 +322,20 @@ async def test_what_serving_ends_is_known_to_be_unknown(
         lost = await client.get(cut_off)
         assert (lost["status"], lost["error"]["data"]["code"]) == ("failed", "OUTCOME_UNKNOWN")
     assert (tmp_path / "pegboard" / "tasks.sqlite").stat().st_mode & 0o777 == 0o600
+
+
+async def test_ids_outlive_the_program_whatever_carries_them(host_with: Any) -> None:
+    """A client on stdio starts the program anew; what it has of the one before is read, and known to be lost."""
+    said = {"state_key": "a key for all of them", "instance": "a"}
+    before, after = [make_server(await host_with(mcp_plugin, config={"plugins": {"mcp": said}})) for _ in range(2)]
+    sealed = after.handles.read(TASK, before.handles.give(TASK, "x", bound_to="ada"), bound_to="ada")
+    assert sealed is not None
+    assert sealed.id == "x"
+    assert after.handles.is_over(sealed.name)
+    suspended = Suspended(60, after.handles)
+    with pytest.raises(MCPError) as caught:
+        suspended.take(before.handles.give(STATE, "x", bound_to="r"), None, "r")  # type: ignore[arg-type]
+    assert caught.value.error.data["code"] == "OUTCOME_UNKNOWN"
 
 
 async def test_a_task_that_runs_is_waited_for_when_serving_ends(

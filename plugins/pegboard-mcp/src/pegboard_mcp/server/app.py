@@ -174,7 +174,7 @@ class BoardServer(Server[Any]):
         self.host = host
         self.identify = identify
         self.resources = ServedResources(host)
-        self.handles = Handles()
+        self.handles = _handles(host)
         self.task_settings = _task_settings(host)
         if self.task_settings is not None:
             self.make_task_store = _task_store(host, self.task_settings.task_store)
@@ -573,12 +573,27 @@ class BoardServer(Server[Any]):
         _connected(ctx)  # from here on it hears of changes
 
 
+def _handles(host: Host) -> Handles:
+    """What seals with the configured key, so that ids outlive the program whatever carries them; else with one of our
+    own."""
+    settings = _settings(host)
+    if settings is None or settings.state_key is None:
+        return Handles()
+    from pegboard_mcp.server.instances import Instances
+
+    return Instances(settings).handles
+
+
 def _task_settings(host: Host) -> McpSettings | None:
     """The settings, where calls may become tasks."""
+    found = _settings(host)
+    return None if found is None or found.task_after_s is None else found
+
+
+def _settings(host: Host) -> McpSettings | None:
     from pegboard_mcp.settings import McpSettings
 
-    found = next((one.settings for one in host.board.plugins if isinstance(one.settings, McpSettings)), None)
-    return None if found is None or found.task_after_s is None else found
+    return next((one.settings for one in host.board.plugins if isinstance(one.settings, McpSettings)), None)
 
 
 def _task_store(host: Host, name: str) -> Callable[[], TaskStore]:

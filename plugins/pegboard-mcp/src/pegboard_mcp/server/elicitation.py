@@ -35,7 +35,7 @@ from pydantic import RootModel, TypeAdapter, ValidationError
 
 from pegboard import ErrorCode, ToolError
 from pegboard_mcp.server._flights import REFUSED
-from pegboard_mcp.server.handles import ELSEWHERE, STATE, elsewhere_data
+from pegboard_mcp.server.handles import ELSEWHERE, LOST, STATE, elsewhere_data, lost_data
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -507,11 +507,14 @@ class Suspended:
         """The request that waits under a state, and its key here.
 
         Raises:
-            MCPError: -32602: there is none, or it is another's, or another request; -32005: another instance has it.
+            MCPError: -32602: there is none, or it is another's, or another request; -32005: another instance has it,
+                or had it.
         """
         self._sweep()
         sealed = self._handles.read(STATE, state, bound_to=request)
         if sealed is not None and sealed.name != self._handles.own:
+            if self._handles.is_over(sealed.name):
+                raise MCPError(REFUSED, LOST, lost_data())
             raise MCPError(REFUSED, ELSEWHERE, elsewhere_data())
         found = None if sealed is None else self._waiting.get(sealed.id)
         if sealed is None or found is None or found[0].connected is not connected:

@@ -169,3 +169,11 @@ def elsewhere_data() -> dict[str, Any]:
 
 
 ELSEWHERE = "another instance has this, and cannot be reached from here; send the same request again"
+
+
+def lost_data() -> dict[str, Any]:
+    """The `data` of an error: the instance that had it is known to be no more."""
+    return {"code": "OUTCOME_UNKNOWN", "reason": "instance", "retry": "unknown"}
+
+
+LOST = "the instance that had this is gone; how far it came is not known"

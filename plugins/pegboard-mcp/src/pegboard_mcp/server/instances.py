@@ -30,6 +30,7 @@ from pegboard_mcp.server._sdk import MCP_SESSION_ID_HEADER
 from pegboard_mcp.server.auth import CALLER, answer_plainly
 from pegboard_mcp.server.handles import (
     ELSEWHERE,
+    LOST,
     SESSION,
     STATE,
     TASK,
@@ -38,6 +39,7 @@ from pegboard_mcp.server.handles import (
     Seal,
     bound_to,
     elsewhere_data,
+    lost_data,
     owner_text,
 )
 from pegboard_mcp.server.listening import LISTEN, MAX_TASK_IDS, task_ids_of
@@ -403,9 +405,7 @@ def _elsewhere(request_id: Any) -> dict[str, Any]:
 
 
 def _lost(request_id: Any) -> dict[str, Any]:
-    data = {"code": "OUTCOME_UNKNOWN", "reason": "instance", "retry": "unknown"}
-    message = "the instance that had this is gone; how far it came is not known"
-    return {"jsonrpc": "2.0", "id": request_id, "error": {"code": REFUSED, "message": message, "data": data}}
+    return {"jsonrpc": "2.0", "id": request_id, "error": {"code": REFUSED, "message": LOST, "data": lost_data()}}
 
 
 async def _answer_lost(request_id: Any, scope: Scope, send: Send) -> None:

@@ -26,7 +26,7 @@ from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, MISSING_REQUIRED_CLIENT_CA
 from pegboard import ErrorCode, ToolError
 from pegboard_mcp.client.rpc import data_of, number_of
 from pegboard_mcp.server._flights import REFUSED
-from pegboard_mcp.server.handles import ELSEWHERE, EXTENSION, TASK, elsewhere_data, owner_text
+from pegboard_mcp.server.handles import ELSEWHERE, EXTENSION, LOST, TASK, elsewhere_data, lost_data, owner_text
 from pegboard_mcp.server.task_stores import TaskRecord
 
 if TYPE_CHECKING:
@@ -194,8 +194,8 @@ class Tasks:
             if record.status == "working":
                 if sealed.name != self._handles.own and not self._handles.is_over(sealed.name):
                     raise MCPError(REFUSED, ELSEWHERE, elsewhere_data())
-                why = _lost("the instance that had this is gone; how far it came is not known")
-                record = attrs.evolve(record, status="failed", message=why["message"], error=why)
+                why = {"code": REFUSED, "message": LOST, "data": lost_data()}
+                record = attrs.evolve(record, status="failed", message=LOST, error=why)
             return self._detailed(str(id_), record) if method == "tasks/get" else {}
         if method == "tasks/get":
             return self._state(str(id_), task)
