@@ -17,7 +17,8 @@ pytest.importorskip("pegboard_mcp", reason="pegboard-mcp is not installed")
 import httpx2
 
 import pegboard_nats.plugin
-from pegboard import CallContext, ConfigError, hookimpl, open_host, tool
+from pegboard import CallContext, ConfigError, PluginError, hookimpl, open_host, tool
+from pegboard_httpclient import Failure
 from pegboard_mcp import plugin as mcp_plugin
 from pegboard_mcp.server.handles import Handles, Seal
 from pegboard_mcp.server.http import serve_http
@@ -25,7 +26,7 @@ from pegboard_mcp.server.peer import peer_of
 from pegboard_mcp.server.task_stores import MAX_TASKS, MAX_TASKS_OF_ONE, TaskRecord
 from pegboard_mcp.settings import McpSettings
 from pegboard_nats import tasks, wire
-from pegboard_nats.carrier import REQUEST
+from pegboard_nats.carrier import REQUEST, Carrier
 from pegboard_nats.client import Servers, open_client
 from pegboard_nats.link import open_link
 from pegboard_nats.settings import NatsSettings
@@ -99,6 +100,7 @@ class Instances:
 
     def __init__(self, tools: list[Tools], urls: list[str], scopes: list[trio.CancelScope], prefix: str) -> None:
         self.tools = tools
+        self.ended = [trio.Event() for _ in tools]
         self.urls = urls
         self.scopes = scopes
         self.prefix = prefix
@@ -157,13 +159,14 @@ async def instances(server: NatsServer, count: int, *, named: bool = False) -> A
                 run = partial(serve_http, host, transport="http", bind="127.0.0.1", port=0, user_id=None)
                 url = await own.start(partial(run, settings=settings))
                 task_status.started((url, scope))
+        served.ended[index].set()
 
+    served = Instances(tools, urls, scopes, prefix)
     async with trio.open_nursery() as nursery:
         for index in range(count):
             url, scope = await nursery.start(serve, index)
             urls.append(url)
             scopes.append(scope)
-        served = Instances(tools, urls, scopes, prefix)
         with trio.fail_after(120):
             async with served.raw:
                 yield served
@@ -242,6 +245,7 @@ async def test_a_round_of_an_instance_that_is_gone_is_answered_all_the_same(
         asked = (await served.call("drop", {"what": "x"}, at=0))["result"]
         again = {"requestState": asked["requestState"], "inputResponses": dict.fromkeys(asked["inputRequests"], YES)}
         served.scopes[0].cancel()
+        await served.ended[0].wait()
         refused = (await served.call("drop", {"what": "x"}, at=1, **again))["error"]["data"]
         assert (refused["reason"], refused["retry"]) == ("instance", "same")
         assert served.ran == []
@@ -353,6 +357,43 @@ async def test_a_store_keeps_so_many_and_of_one_caller_fewer(
     async with store_of(settings) as store:
         assert [await store.put(record(f"{owner}{n}", owner)) for owner, n in made] == [True, True, False, True, False]
         assert await store.put(record("a1", "a", status="completed")), "what is kept may change"
+
+
+async def test_an_old_server_keeps_no_tasks(settings: NatsSettings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pegboard_nats.jetstream.NEEDED", (99, 0))
+    async with store_of(settings) as store:
+        with pytest.raises(PluginError, match=r"tasks need nats-server 99\.0 or newer"):
+            await store.put(record("a"))
+
+
+@pytest.mark.parametrize("told", [{}, {"status": "x"}, {"status": 200}, {"status": 200, "headers": [3]}])
+async def test_an_answer_that_cannot_be_read_is_lost(settings: NatsSettings, told: Any) -> None:
+    other = NatsSettings(servers=settings.servers, prefix=settings.prefix)
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await served[0]._publish("head", wire.to_bytes(told))
+        await trio.sleep_forever()
+
+    async with open_link(settings) as one, open_link(other) as two:
+        await one.client.wait_connected()
+        await two.client.wait_connected()
+        carrier = Carrier(settings)
+        served = _Values(carrier._served)
+        async with carrier.open("p", "", app):
+            await one.client.flush()
+            answer = await Carrier(other).send("p", "", "GET", "/mcp", [], b"")
+        assert isinstance(answer, Failure)
+        assert not answer.never_stood
+
+
+class _Values:
+    """The values of a mapping, by their places."""
+
+    def __init__(self, mapping: Any) -> None:
+        self.mapping = mapping
+
+    def __getitem__(self, at: int) -> Any:
+        return list(self.mapping.values())[at]
 
 
 async def test_what_no_setting_or_plugin_fits_is_said_before_anything_is_served(nats_server: NatsServer) -> None:

@@ -11,7 +11,6 @@ import trio
 
 import pegboard_nats.plugin
 from pegboard import ErrorCode, PluginError, open_host, tool
-from pegboard_nats import limit_store
 from pegboard_nats.limit_store import NatsStore
 from pegboard_nats.settings import NatsSettings
 
@@ -179,7 +178,7 @@ async def test_an_engine_that_is_gone_lets_calls_pass_only_where_that_is_configu
 
 
 async def test_an_old_server_is_refused(nats_server: NatsServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limit_store, "NEEDED", (99, 0))
+    monkeypatch.setattr("pegboard_nats.jetstream.NEEDED", (99, 0))
     async with stores(nats_server, 1) as (one,):
         with pytest.raises(PluginError, match=r"need nats-server 99\.0 or newer"):
             await one.claim(a_key(), 1)

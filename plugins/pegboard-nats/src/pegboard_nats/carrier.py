@@ -22,8 +22,8 @@ import trio
 
 from pegboard import PluginError
 from pegboard_nats import wire
-from pegboard_nats.client import LinkError, NoRespondersError, NotConnectedError
 from pegboard_nats.link import link_of
+from pegboard_nats.mailbox import LinkError, NoRespondersError, NotConnectedError
 from pegboard_nats.protocol import LocalProtocolError
 
 if TYPE_CHECKING:
@@ -333,12 +333,12 @@ class Answer:
         self._to = message.headers.get(wire.INSTANCE, self._to)
         for part in _parts(body[at:], room):
             await self._tell(wire.PART, part)
-        head = await self._next()
-        told = wire.from_bytes(head.payload)
-        if head.headers.get(wire.KIND) != HEAD or not isinstance(told.get("status"), int):
-            raise _LostError
-        self.status = told["status"]
-        self.headers = {str(name).lower(): str(value) for name, value in told["headers"]}
+        told = wire.from_bytes((await self._next()).payload)  # an empty one where it is an end
+        try:
+            self.status = int(told["status"])
+            self.headers = {str(name).lower(): str(value) for name, value in told["headers"]}
+        except (KeyError, TypeError, ValueError):
+            raise _LostError from None
 
     async def piece(self) -> bytes | Failure | None:
         """The next bytes of its body; None: there are no more."""

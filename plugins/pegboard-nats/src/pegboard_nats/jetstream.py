@@ -6,7 +6,10 @@ Nothing more than requests is needed. Source: the JetStream API of NATS (ADR-1 a
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
+
+from pegboard import PluginError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,6 +18,8 @@ if TYPE_CHECKING:
     from pegboard_nats.protocol import Message
 
 API_S = 5.0
+NEEDED = (2, 12)
+"""The version of the server: older ones ignore `Nats-TTL` without a word."""
 NO_MESSAGE = 10037
 NO_STREAM = 10059
 STREAM_EXISTS = 10058
@@ -31,6 +36,21 @@ class JetStreamError(Exception):
         super().__init__(f"{description} ({number})")
         self.number = number
         self.description = description
+
+
+def require_ttl(client: Client, what: str) -> None:
+    """Require that the server forgets messages when their time is over.
+
+    Raises:
+        PluginError: it is too old; `what`: what needs that.
+        NotConnectedError: there is no link.
+    """
+    version = client.info.version
+    if tuple(int(one) for one in re.findall(r"\d+", version)[:2]) < NEEDED:
+        needed = ".".join(map(str, NEEDED))
+        raise PluginError(
+            f"{what} need nats-server {needed} or newer; this one is {version or 'unknown'}", hint="upgrade the server"
+        )
 
 
 async def api(client: Client, name: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:

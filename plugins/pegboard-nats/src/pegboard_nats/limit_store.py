@@ -17,7 +17,6 @@ import json
 import logging
 import math
 import random
-import re
 import secrets
 import time
 from collections import defaultdict
@@ -42,8 +41,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("pegboard")
 
-NEEDED = (2, 12)
-"""The version of the server: older ones ignore `Nats-TTL` without a word."""
 CLOCK_S = 30.0
 """How often the server's clock is asked."""
 SETTLED_S = 2.0
@@ -259,13 +256,7 @@ class NatsStore:
         from pegboard_nats import jetstream
         from pegboard_nats.mailbox import LinkError, NoRespondersError
 
-        version = client.info.version
-        numbers = tuple(int(one) for one in re.findall(r"\d+", version)[:2])
-        if numbers < NEEDED:
-            raise PluginError(
-                f"limits need nats-server {'.'.join(map(str, NEEDED))} or newer; this one is {version or 'unknown'}",
-                hint="upgrade the server",
-            )
+        jetstream.require_ttl(client, "limits")
         config = {
             "name": self._stream,
             "subjects": [f"{self._subjects}.>"],

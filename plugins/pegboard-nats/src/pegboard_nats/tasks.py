@@ -20,8 +20,8 @@ import attrs
 from pegboard import PluginError
 from pegboard_mcp import TaskRecord
 from pegboard_nats import jetstream, wire
-from pegboard_nats.client import NoRespondersError
 from pegboard_nats.link import link_of
+from pegboard_nats.mailbox import NoRespondersError
 
 if TYPE_CHECKING:
     from pegboard_nats.client import Client
@@ -50,9 +50,10 @@ class NatsTasks:
 
         Raises:
             LinkError, JetStreamError, trio.TooSlowError: it is not kept, or that is not known.
-            PluginError: it is too large.
+            PluginError: it is too large, or the server is too old.
         """
         client = self._client
+        jetstream.require_ttl(client, "tasks")
         id_ = wire.escape(record.id)
         subject = f"{self._subjects}.{_owner(record)}.{id_}"
         if await self._find(client, id_) is None and not await self._has_room(client, _owner(record)):
