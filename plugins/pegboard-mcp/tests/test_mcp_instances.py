@@ -22,9 +22,10 @@ from hypothesis import strategies as st
 from pegboard import CallContext, hookimpl, load_board, tool
 from pegboard.errors import ConfigError
 from pegboard_mcp import plugin as mcp_plugin
-from pegboard_mcp.server.handles import STATE, Handles, Name, Seal, bound_to
+from pegboard_mcp.server.handles import SESSION, STATE, TASK, Handles, Name, Seal, bound_to
 from pegboard_mcp.server.http import serve_http
 from pegboard_mcp.server.peer import peer_of
+from pegboard_mcp.servers import LONGEST_INSTANCE
 from pegboard_mcp.settings import McpSettings
 from pegboard_serving import Caller
 
@@ -466,6 +467,18 @@ def test_a_sealed_text_opens_for_its_use_alone_and_no_other_text_does(
     assert seal.open(kind, data.draw(st.none() | st.integers() | st.text()), bound_to=bound) is None
 
 
+@pytest.mark.parametrize("sign", ["x", "é", "\U0001f600", "\x01", '"', "."])
+def test_what_an_instance_of_any_name_gives_out_is_read(sign: str) -> None:
+    name = sign * LONGEST_INSTANCE
+    load_board({"plugins": {"mcp": {"state_key": KEY, "instance": name}}}, [mcp_plugin])
+    own, other = (Handles(Seal(KEY), Name(name, process)) for process in ("one", "two"))
+    for kind in (STATE, SESSION, TASK):
+        sealed = other.read(kind, own.give(kind, "i" * 32, bound_to="b", for_s=1e9), bound_to="b")
+        assert sealed is not None
+        assert sealed.name == own.own
+    assert other.owner_of_result(own.result_id()) == own.own
+
+
 def test_a_sealed_text_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     seal, now = Seal(), [100.0]
     monkeypatch.setattr("pegboard_mcp.server.handles.time.time", lambda: now[0])
@@ -552,6 +565,7 @@ async def _until(lines: Any, begins: str) -> Any:
         ({"state_key": KEY, "instance": "a", "instances": {"a": "a:1"}}, "instances.a"),
         ({"state_key": KEY, "instance": "a", "instances": {"a": "http://a:1/mcp"}}, "instances.a"),
         ({"instance": " "}, "instance"),
+        ({"instance": "x" * 65}, "instance"),
     ],
 )
 def test_what_is_wrong_with_instances_is_said_when_the_configuration_loads(said: Any, where: str) -> None:

@@ -157,13 +157,17 @@ def _faults_of_tokens(tokens: Any) -> Iterator[Fault]:
 LEAST_KEY = 16
 """The shortest key, in characters: what clients are given can be tried against keys for as long as somebody likes."""
 
+LONGEST_INSTANCE = 64
+"""The longest name of an instance, in characters: it stands in what clients are given, which is bounded."""
+
 
 def _faults_of_instances(raw: Mapping[str, Any]) -> Iterator[Fault]:
     key, own, others = raw.get("state_key"), raw.get("instance"), raw.get("instances")
     if isinstance(key, str) and len(key.strip()) < LEAST_KEY:
         yield Fault(("state_key",), f"a secret of {LEAST_KEY} characters or more", "another text", "take a random one")
-    if isinstance(own, str) and not own.strip():
-        yield Fault(("instance",), "a name", "an empty text", 'as in instance = "a"')
+    if isinstance(own, str) and not (own.strip() and len(own) <= LONGEST_INSTANCE):
+        got = f"{len(own)} characters" if own.strip() else "an empty text"
+        yield Fault(("instance",), f"a name of 1 to {LONGEST_INSTANCE} characters", got, 'as in instance = "a"')
     for name, url in others.items() if isinstance(others, Mapping) else ():
         if isinstance(url, str) and (not is_http_url(url) or urlsplit(url).path.strip("/") or urlsplit(url).query):
             yield Fault(

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from pegboard_serving import Caller
 
 MAC_BYTES = 32
-MAX_SEALED = 1_000
-"""The longest sealed text that is looked at, in characters."""
+MAX_SEALED = 2_000
+"""The longest sealed text that is looked at, in characters: more than the longest name of an instance comes to."""
 REPEATED = frozenset({"_meta", "requestState", "inputResponses"})
 """Members of a request's params that may differ when it is repeated."""
 STATE = "state"
