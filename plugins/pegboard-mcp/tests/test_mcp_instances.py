@@ -576,7 +576,7 @@ def test_what_is_wrong_with_instances_is_said_when_the_configuration_loads(said:
 
 
 async def test_who_serves_alone_imports_nothing_of_it(over_http: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("instances", "processes"):
+    for name in ("brought", "instances", "processes", "task_stores", "tasks"):
         monkeypatch.setitem(sys.modules, f"pegboard_mcp.server.{name}", None)
     async with over_http() as served:
         for _ in range(2):
