@@ -6,7 +6,10 @@
     catalogue  the tools of a board as rows, what they cost, one of them whole   no I/O
     recording  calls as they happen, in batches that are bounded                 no I/O
     elsewhere  calls of the user's other programs, read from their audit
+    judging    what there is to look at in what a source says
+    messages   messages to and from one source                                   no I/O
     calling    one call from the page, or one stream: progress, log lines, questions, result
+    asked_page what a server that is inspected alone asks, answered by hand
     web        requests and answers of ASGI, as far as they are needed here
     app        what is served under which address, and to whom
     serving    the app on a socket, and its end
