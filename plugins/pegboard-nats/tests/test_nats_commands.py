@@ -92,7 +92,7 @@ def test_init_says_where_it_cannot_write(run: Any, tmp_path: Path) -> None:
     answer = run("nats", "init", "--folder", "file/below")
     assert answer.status == 2
     assert "file/below cannot be written" in answer.err
-    assert "name another --folder" in answer.err
+    assert "move the file away" in answer.err
 
 
 @pytest.mark.parametrize("group", ["", "a b", "a.b", "llm", "x" * 65, "\x1b[2J"])

@@ -31,15 +31,15 @@ import trio
 from pegboard import PluginError
 from pegboard_nats import protocol
 from pegboard_nats.credentials import Credentials, read_credentials
-from pegboard_nats.mailbox import TICK_S
-from pegboard_nats.mailbox import DeniedError as DeniedError  # whoever has a client may take these from here
-from pegboard_nats.mailbox import LinkError as LinkError
-from pegboard_nats.mailbox import LinkLostError as LinkLostError
-from pegboard_nats.mailbox import Mailbox as Mailbox
-from pegboard_nats.mailbox import NoRespondersError as NoRespondersError
-from pegboard_nats.mailbox import NotConnectedError as NotConnectedError
-from pegboard_nats.mailbox import SlowConsumerError as SlowConsumerError
-from pegboard_nats.mailbox import UnheardError as UnheardError
+from pegboard_nats.mailbox import (
+    TICK_S,
+    DeniedError,
+    LinkError,
+    LinkLostError,
+    Mailbox,
+    NotConnectedError,
+    UnheardError,
+)
 from pegboard_nats.protocol import Message, Protocol, State
 
 if TYPE_CHECKING:
