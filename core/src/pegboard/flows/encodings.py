@@ -23,10 +23,9 @@ SHORT_WORD = 200
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{12,}(?:\s+[A-Za-z0-9+/_-]{12,})*={0,2}")
 _SHORT_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{8,}={0,2}")
 """The same where the value is nothing else, or an address or a path of one word: six digits are eight letters then."""
-_GROUPS = re.compile(
-    r"(?<!\S)(?:(?:[A-Za-z0-9+/_-]{4}\s+){3,}|(?:[A-Za-z0-9+/_-]{8}\s+){2,})[A-Za-z0-9+/_-]{1,8}={0,2}"
-)
-"""The same in groups of four or eight, as people read codes out."""
+_GROUPS = re.compile(r"\s((?:(?:[A-Za-z0-9+/_-]{4}\s+){3,}|(?:[A-Za-z0-9+/_-]{8}\s+){2,})[A-Za-z0-9+/_-]{1,8}={0,2})")
+"""The same in groups of four or eight, as people read codes out. It begins with the space before them: a look-behind
+would be tried at every letter."""
 _HEX = re.compile(r"[2-7][0-9a-fA-F](?:[\s:,;-]{0,2}(?:0x|\\x)?[0-9a-fA-F]{2}){5,}")
 """It begins with a letter or digit of ASCII, so that the letters of plain words need not be tried."""
 _BEFORE_HEX = re.compile(r"0x|[^0-9a-fA-F]")
@@ -117,10 +116,11 @@ def _unescaped(found: re.Match[str]) -> str:
 def _of_base64(text: str) -> Iterator[Part]:
     import binascii
 
-    is_one_word = len(text) <= SHORT_WORD and not any(map(str.isspace, text))
-    found_in = _SHORT_BASE64 if is_one_word else _BASE64
-    places = [found.span() for found in found_in.finditer(text)]
-    places += [found.span() for found in _GROUPS.finditer(text)]
+    if len(text) <= SHORT_WORD and text.split(None, 1) == [text]:
+        places = [found.span() for found in _SHORT_BASE64.finditer(text)]
+    else:
+        places = [found.span() for found in _BASE64.finditer(text)]
+        places += [(found.start(1) - 1, found.end() - 1) for found in _GROUPS.finditer(f" {text}")]
     for start, end in places:
         letters = "".join(text[start:end].split()).rstrip("=").translate(_STANDARD)
         for skipped in range(4):  # what stands before it may be letters of the same alphabet

@@ -21,6 +21,7 @@ import struct
 import unicodedata
 from collections.abc import Mapping
 from itertools import chain, groupby
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pegboard.flows.encodings import decoded
@@ -57,10 +58,10 @@ CHARACTERS = range(9, 127)
 """Codes of characters: a list of such numbers alone is a text, too."""
 
 _NOT_LETTERS = bytes(code for code in range(128) if not chr(code).isalnum())
+_is_weak = attrgetter("is_weak")
 _AROUND_WORDS = "\"'`.,;:!?()<>[]{}*_"
 _BETWEEN_NAMES = re.compile(r"[^\w@.]+|_")
 _DIGIT = re.compile(r"(?![0-9])\d")
-_WINDOW = struct.Struct(f"{WINDOW}s")
 _GRAM = struct.Struct(f"<I{GRAM * EVERY_GRAM - GRAM}x")
 
 
@@ -140,6 +141,16 @@ class Match(NamedTuple):
     label: Label
 
 
+class _Leaf(NamedTuple):
+    """A text that a call carries: where it stands, itself, its folded form, and whether that may stand anywhere by
+    chance. It is folded once: that is most of what an ordinary call would cost."""
+
+    path: Path
+    text: str
+    folded: bytes
+    is_weak: bool
+
+
 class _Generation:
     def __init__(self) -> None:
         self.passages: dict[Label, Passage] = {}
@@ -197,7 +208,7 @@ class WordsRead:
 
     def __init__(self) -> None:
         self._old, self._new = _Generation(), _Generation()
-        self._waiting: list[tuple[Label, list[str], list[str]]] = []
+        self._waiting: list[tuple[Label, list[str], Any]] = []
         self._waiting_size = 0
         self._own: set[int] = set()
         self.dropped: dict[str, Label] = {}
@@ -209,18 +220,17 @@ class WordsRead:
         A value that the caller gave before anybody said it is the caller's own: an answer that repeats it says nothing
         new, so it is not asked about.
         """
-        given = []
-        if sum(map(len, texts_in(arguments))) <= OWN_TEXT:
-            given = [text for _, text in chain(*_chosen(arguments, ()))]
-        self._waiting.append((label, texts, given))
-        self._waiting_size += sum(map(len, texts)) + sum(map(len, given)) + 100
+        size = sum(map(len, texts_in(arguments)))
+        is_small = size <= OWN_TEXT
+        self._waiting.append((label, texts, _copied(arguments) if is_small else None))
+        self._waiting_size += sum(map(len, texts)) + (size if is_small else 0) + 100
         if self._waiting_size > GENERATION_BYTES:
             self._take_in()
 
     def _take_in(self) -> None:
         waiting, self._waiting, self._waiting_size = self._waiting, [], 0
-        for label, texts, given in waiting:
-            self._note_own(given)
+        for label, texts, arguments in waiting:
+            self._note_own(arguments)
             for text in texts:
                 if self._new.holds(label, text):  # what is read again and again costs nothing again
                     continue
@@ -228,18 +238,18 @@ class WordsRead:
                 for part in decoded(text[:GENERATION_BYTES]):
                     self._add(label, part.text)
 
-    def _note_own(self, given: list[str]) -> None:
+    def _note_own(self, arguments: Any) -> None:
         """Note those values that would have been found in nothing that was read so far."""
         passages = [*self._new.passages.values(), *self._old.passages.values()]
         kept = self._new, self._old
-        for text in given:
-            if hash(text) in self._own or self.dropped:  # what was forgotten may have said it
+        for leaf in chain(*_chosen(arguments, ())):
+            if hash(leaf.text) in self._own or self.dropped:  # what was forgotten may have said it
                 continue
-            is_read = _alone((), text, passages) if _is_weak(text) else any(_in_value((), text, passages, kept))
+            is_read = _alone(leaf, passages) if leaf.is_weak else any(_in_value(leaf, passages, kept))
             if not is_read:
                 if len(self._own) >= MAX_OWN:
                     self._own.clear()
-                self._own.add(hash(text))
+                self._own.add(hash(leaf.text))
 
     def _add(self, label: Label, text: str) -> None:
         if self._new.size >= GENERATION_BYTES:
@@ -270,15 +280,15 @@ class WordsRead:
         values, others = _chosen(arguments, own_words)
         if not (values or others):
             return _of_name(name, passages)
-        says_what = any(_identifies(text) for _, text in values if not _is_weak(text))
+        says_what = any(_identifies(leaf.text) for leaf in values if not leaf.is_weak)
         kept = self._new, self._old
         found: list[Match] = []
-        for path, text in chain(values, others):
-            if hash(text) in self._own:
+        for leaf in chain(values, others):
+            if hash(leaf.text) in self._own:
                 continue
-            if not _is_weak(text):
-                found += _in_value(path, text, passages, kept)
-            elif not says_what and (match := _alone(path, text, passages)) is not None:
+            if not leaf.is_weak:
+                found += _in_value(leaf, passages, kept)
+            elif not says_what and (match := _alone(leaf, passages)) is not None:
                 found.append(match)
         return found
 
@@ -298,60 +308,60 @@ def texts_in(value: Any) -> Iterator[str]:
         yield _number(value)
 
 
+def _copied(value: Any) -> Any:
+    """The same JSON: who made the call may change its arguments for the next one."""
+    if isinstance(value, Mapping):
+        return {key: _copied(item) for key, item in value.items()}
+    return [_copied(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
 def _number(value: float) -> str:
     return str(value).removesuffix(".0")
 
 
-def _chosen(arguments: Any, own_words: Collection[str]) -> tuple[list[tuple[Path, str]], list[tuple[Path, str]]]:
+def _leaf(path: Path, text: str, folded: bytes | None = None) -> _Leaf:
+    folded = fold(text) if folded is None else folded
+    size = len(folded)
+    return _Leaf(path, text, folded, size < WEAK or (size <= 2 * WEAK and text.strip().isalpha()))
+
+
+def _chosen(arguments: Any, own_words: Collection[str]) -> tuple[list[_Leaf], list[_Leaf]]:
     """What somebody chose in the arguments, each with its place: the values; and what else may carry words, which are
     the keys, and what was taken apart over several of either."""
-    values, keys = list(_values(arguments, own_words)), list(_keys(arguments, own_words))
+    values: list[_Leaf] = []
+    keys: list[_Leaf] = []
+    _gather(arguments, (), own_words, values, keys)
     return values, [*keys, *_put_together(values), *_put_together(keys)]
 
 
-def _values(value: Any, own_words: Collection[str], path: Path = ()) -> Iterator[tuple[Path, str]]:
-    """Texts and numbers, but those that the tool itself offers."""
+def _gather(value: Any, path: Path, own_words: Collection[str], values: list[_Leaf], keys: list[_Leaf]) -> None:
+    """Texts and numbers, but those that the tool itself offers, and keys that it does not name."""
     if isinstance(value, str):
-        if value not in own_words and fold(value):
-            yield path, value
+        if value not in own_words and (folded := fold(value)):
+            values.append(_leaf(path, value, folded))
     elif isinstance(value, Mapping):
         for key, item in value.items():
-            yield from _values(item, own_words, (*path, key))
+            if key not in own_words and (folded := fold(key)):
+                keys.append(_leaf(path or (key,), key, folded))
+            _gather(item, (*path, key), own_words, values, keys)
     elif isinstance(value, (list, tuple)):
         if len(value) >= WEAK and all(type(item) is int and item in CHARACTERS for item in value):
-            yield path, "".join(map(chr, value))
+            values.append(_leaf(path, "".join(map(chr, value))))
         for index, item in enumerate(value):
-            yield from _values(item, own_words, (*path, index))
+            _gather(item, (*path, index), own_words, values, keys)
     elif type(value) in (int, float):
-        yield path, _number(value)
+        values.append(_leaf(path, _number(value)))
 
 
-def _keys(value: Any, own_words: Collection[str], path: Path = ()) -> Iterator[tuple[Path, str]]:
-    """Keys that the tool does not name."""
-    if isinstance(value, Mapping):
-        for key, item in value.items():
-            if key not in own_words and fold(key):
-                yield path or (key,), key
-            yield from _keys(item, own_words, (*path, key))
-    elif isinstance(value, (list, tuple)):
-        for index, item in enumerate(value):
-            yield from _keys(item, own_words, (*path, index))
-
-
-def _put_together(leaves: list[tuple[Path, str]]) -> Iterator[tuple[Path, str]]:
+def _put_together(leaves: list[_Leaf]) -> Iterator[_Leaf]:
     """Neighbours that are each too short to count, as one text: single letters, parts of a number, words of a list."""
-    for is_short, run in groupby(leaves, lambda leaf: _is_weak(leaf[1])):
+    for is_short, run in groupby(leaves, _is_weak):
         parts = list(run) if is_short else []
-        if len(parts) > 1 and not _is_weak("".join(text for _, text in parts)):
-            first, last = parts[0][0], parts[-1][0]
+        if len(parts) > 1 and not _leaf((), "".join(leaf.text for leaf in parts)).is_weak:
+            first, last = parts[0].path, parts[-1].path
             together = tuple(one for one, other in zip(first, last, strict=False) if one == other)
-            between = "" if all(len(text) == 1 for _, text in parts) else " "
-            yield together or first, between.join(text for _, text in parts)
-
-
-def _is_weak(text: str) -> bool:
-    size = len(fold(text))
-    return size < WEAK or (size <= 2 * WEAK and text.strip().isalpha())
+            between = "" if all(len(leaf.text) == 1 for leaf in parts) else " "
+            yield _leaf(together or first, between.join(leaf.text for leaf in parts))
 
 
 def _identifies(text: str) -> bool:
@@ -367,10 +377,11 @@ def _of_name(name: str, passages: Iterable[Passage]) -> list[Match]:
     return []
 
 
-def _alone(path: Path, text: str, passages: Iterable[Passage]) -> Match | None:
+def _alone(leaf: _Leaf, passages: Iterable[Passage]) -> Match | None:
+    text = leaf.text
     word = _spaced(text).strip()
     label = next((one.label for one in passages if _stands_alone(word, one.spaced)), None)
-    return None if label is None else Match(path, text, ((0, len(text)),), "", text, label)
+    return None if label is None else Match(leaf.path, text, ((0, len(text)),), "", text, label)
 
 
 def _stands_alone(word: bytes, text: bytearray) -> bool:
@@ -388,15 +399,16 @@ def _is_letter(byte: bytearray) -> bool:
     return byte.isalnum() or byte > b"\x7f"
 
 
-def _in_value(path: Path, text: str, passages: list[Passage], kept: tuple[_Generation, ...]) -> Iterator[Match]:
+def _in_value(leaf: _Leaf, passages: list[Passage], kept: tuple[_Generation, ...]) -> Iterator[Match]:
     """The words of one value that stand in what was read, as they are or in another form."""
-    spans, label = _spans(text, passages, kept)
+    path, text, folded, _ = leaf
+    spans, label = _spans(text, folded, passages, kept)
     if label is not None:
         plain = " ... ".join(text[start:end] for start, end in spans)
         yield Match(path, text, tuple(spans), "", plain, label)
         return
     for part in decoded(text):
-        spans, label = _spans(part.text, passages, kept)
+        spans, label = _spans(part.text, fold(part.text), passages, kept)
         if label is not None:
             plain = " ... ".join(part.text[start:end] for start, end in spans)
             yield Match(path, text, ((part.start, part.end),), part.form, plain, label)
@@ -404,9 +416,8 @@ def _in_value(path: Path, text: str, passages: list[Passage], kept: tuple[_Gener
 
 
 def _spans(
-    text: str, passages: list[Passage], kept: tuple[_Generation, ...]
+    text: str, folded: bytes, passages: list[Passage], kept: tuple[_Generation, ...]
 ) -> tuple[list[tuple[int, int]], Label | None]:
-    folded = fold(text)
     if len(folded) < WEAK:
         return [], None
     spans: list[tuple[int, int]] = []
@@ -433,12 +444,13 @@ def _spans(
 
 def _telling_words(text: str) -> list[str]:
     """The words that are more than letters - addresses, numbers, names of files - and such names inside of them."""
+    telling = [word.strip(_AROUND_WORDS) for word in text.split() if not word.isalpha()]
     found: dict[str, None] = {}
-    for word in text.split():
-        if not word.isalpha() and not (bare := word.strip(_AROUND_WORDS)).isalpha():
-            found[bare] = None
-            if not bare.isalnum():
-                found.update(dict.fromkeys(part for part in _BETWEEN_NAMES.split(bare) if not part.isalpha()))
+    for word in telling:
+        if not word.isalpha():
+            found[word] = None
+            if not word.isalnum():
+                found.update(dict.fromkeys(part for part in _BETWEEN_NAMES.split(word) if not part.isalpha()))
     return list(found)[:MAX_PIECES]
 
 
@@ -450,8 +462,7 @@ def _holder(folded: bytes, passages: Iterable[Passage], kept: tuple[_Generation,
 
 def _runs(folded: bytes, passages: list[Passage], kept: tuple[_Generation, ...]) -> Iterator[tuple[int, int, Label]]:
     """The runs of letters that stand in a passage, the longest of each place, from left to right."""
-    shifted = (_each(_WINDOW, folded[shift:]) for shift in range(0, WINDOW, EVERY_ASKED))
-    asked = list(chain.from_iterable(chain.from_iterable(shifted)))
+    asked = [folded[start : start + WINDOW] for start in range(0, len(folded) - WINDOW + 1, EVERY_ASKED)]
     known = {window for one in kept if one.windows for window in one.windows.intersection(asked)}
     if not known:
         return
