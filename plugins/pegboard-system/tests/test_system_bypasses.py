@@ -16,6 +16,7 @@ import pytest
 
 import pegboard_system.plugin
 from pegboard import open_host
+from pegboard_confine.bubblewrap import SEARCH
 from pegboard_system._isolation import probe
 from pegboard_system._schema import Level
 from pegboard_system.plugin import SystemPlugin
@@ -135,7 +136,8 @@ async def test_hostile_commands_are_refused_or_contained(kind: str, level: Level
 
 def _is_installed(command: Any) -> bool:
     words = command.split() if isinstance(command, str) else list(command)
-    return all(shutil.which(word) for word in words if word in ALLOWED)
+    # In the folders in which the tool looks: what else the path of this process has is not installed for it.
+    return all(shutil.which(word, path=os.pathsep.join(SEARCH)) for word in words if word in ALLOWED)
 
 
 def test_the_corpus_is_large_and_says_each_command_once() -> None:

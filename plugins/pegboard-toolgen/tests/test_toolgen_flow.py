@@ -622,8 +622,7 @@ def test_a_person_at_a_terminal_chooses_by_number(
     api: Api, run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answers = iter(["0", "nonsense", "1-2, 5"])
-    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    monkeypatch.setattr(commands, "has_person", lambda: True)
     monkeypatch.setattr("click.prompt", lambda *_, **__: next(answers))
     chosen = commands._ask([(f"id{number}", f"name{number}", "does \x1b[2J it") for number in range(6)])
     assert chosen == ["id0", "id1", "id4"]
@@ -638,8 +637,7 @@ def test_what_nobody_can_tell_is_asked_once_in_a_list(
         draft("/dogs/3"),
     ]
     answers = iter(["0", "2"])
-    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    monkeypatch.setattr(commands, "has_person", lambda: True)
     monkeypatch.setattr("click.prompt", lambda *_, **__: next(answers))
     done = run(*INIT)
     assert "1 get_dogs_1  it runs a program" in done.err
@@ -662,8 +660,7 @@ def test_none_and_all_are_answers(
     api: Api, run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, answer: str, reads: list[str]
 ) -> None:
     api.drafts = [draft("/dogs/1", category=None), draft("/dogs/2", category=None)]
-    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    monkeypatch.setattr(commands, "has_person", lambda: True)
     monkeypatch.setattr("click.prompt", lambda *_, **__: answer)
     assert run(*INIT).status == 0
     assert [name for name, tool in tools().items() if tool["category"] == "read"] == reads

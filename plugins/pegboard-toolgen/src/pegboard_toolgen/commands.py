@@ -10,14 +10,13 @@ import contextlib
 import functools
 import json
 import re
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from pegboard import ConfigError
-from pegboard.cli import quiet, waiting
+from pegboard.cli import has_person, quiet, waiting
 from pegboard.config import write_hint
 from pegboard_toolgen._texts import as_word, counted, shown
 from pegboard_toolgen.profile import EXECUTION_MODELS, RUNTIMES, TYPES
@@ -372,7 +371,7 @@ def _note(text: str) -> None:
 
 def _ask(ranked: Sequence[tuple[str, str, str]]) -> list[str] | None:
     """Let a person at a terminal choose; None where there is none."""
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not has_person():
         return None
     with quiet():
         return _choice_of(ranked, "Which of them? Numbers and ranges (1-20, 25), or all")
@@ -380,7 +379,7 @@ def _ask(ranked: Sequence[tuple[str, str, str]]) -> list[str] | None:
 
 def _ask_reads(unsaid: Sequence[tuple[str, str, str]]) -> list[str] | None:
     """Let a person at a terminal say which tools only read; None where there is none."""
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not has_person():
         return None
     with quiet():
         click.echo("Nobody can tell whether these read or write:", err=True)

@@ -87,14 +87,14 @@ async def _serve_stdio(host: Host, write_fd: int | None, user_id: str | None, se
     import trio
 
     from pegboard import ConfigError
-    from pegboard.cli import leave_within
+    from pegboard.cli import is_terminal, leave_within
     from pegboard_mcp.server.app import make_server
     from pegboard_mcp.server.stdio import GONE_S, Stdio
     from pegboard_serving import at_signals
 
     if write_fd is None:
         raise ConfigError("stdout is closed: no client can be served there", hint="take another --transport")
-    if sys.stdin is not None and sys.stdin.isatty():
+    if is_terminal(sys.stdin):
         click.echo("serving on stdin and stdout, one JSON message a line; Ctrl-D ends it", err=True)
     server = make_server(host, user_id=user_id)
     gone = partial(leave_within, GONE_S, 0, "the client is gone; what did not end by itself was left behind")

@@ -347,12 +347,13 @@ def sign_lock(path: Path, content: bytes, key: Path | None) -> Signature:
     Raises:
         SignatureError: there is no key, it cannot be used, or the signature cannot be written.
     """
+    from pegboard.cli import is_terminal
     from pegboard.config import replace_file
 
     key = _default_key() if key is None else key
     if not key.is_file():
         raise SignatureError(f"there is no key {name_of(key)}", hint="name one: pegboard lock sign --key FILE")
-    is_asked = sys.stdin is not None and sys.stdin.isatty()
+    is_asked = is_terminal(sys.stdin)
     with _private_folder() as folder:
         copy = folder / "lock"
         copy.write_bytes(content)
