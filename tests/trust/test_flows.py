@@ -279,6 +279,20 @@ def test_a_number_of_six_digits_is_found(number: Any) -> None:
     assert read.find(asked, name="send_mail", own_words=("to", "body"), strictness=lambda label: 1)
 
 
+WORDS = st.text("abA9+/_-=.,é", min_size=1, max_size=5) | st.text("abcdA9+/", min_size=4, max_size=16)
+
+
+@given(st.lists(st.tuples(WORDS, st.sampled_from([" ", "\n", "  ", "\x1c", "\u2003"]))))
+def test_the_shape_of_a_text_hides_no_base64(words: list[tuple[str, str]]) -> None:
+    """What is not searched for base64, since its shape says that there is none, has none."""
+    from pegboard.flows import encodings
+
+    text = "".join(word + space for word, space in words)
+    found = [found.span() for found in encodings._BASE64.finditer(text)]
+    found += [(found.start(1) - 1, found.end() - 1) for found in encodings._GROUPS.finditer(f" {text}")]
+    assert list(encodings._places(text)) == found
+
+
 @given(st.text(max_size=120), st.integers(0, 120), st.integers(6, 40))
 def test_no_value_that_was_read_is_ruled_out_by_the_marks(text: str, start: int, size: int) -> None:
     from pegboard.flows.words import WEAK, Label, _Generation, fold

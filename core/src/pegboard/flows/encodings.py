@@ -20,7 +20,9 @@ MAX_PARTS = 1_000
 SHORTEST = 8
 """Characters of the shortest text that is looked through for hexadecimal and base64."""
 SHORT_WORD = 200
-_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{12,}(?:\s+[A-Za-z0-9+/_-]{12,})*={0,2}")
+LINE = 12
+"""Letters of base64 in a row: of one text, or of each of its lines."""
+_BASE64 = re.compile(rf"[A-Za-z0-9+/_-]{{{LINE},}}(?:\s+[A-Za-z0-9+/_-]{{{LINE},}})*={{0,2}}")
 _SHORT_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{8,}={0,2}")
 """The same where the value is nothing else, or an address or a path of one word: six digits are eight letters then."""
 _GROUPS = re.compile(r"\s((?:(?:[A-Za-z0-9+/_-]{4}\s+){3,}|(?:[A-Za-z0-9+/_-]{8}\s+){2,})[A-Za-z0-9+/_-]{1,8}={0,2})")
@@ -119,8 +121,7 @@ def _of_base64(text: str) -> Iterator[Part]:
     if len(text) <= SHORT_WORD and text.split(None, 1) == [text]:
         places = [found.span() for found in _SHORT_BASE64.finditer(text)]
     else:
-        places = [found.span() for found in _BASE64.finditer(text)]
-        places += [(found.start(1) - 1, found.end() - 1) for found in _GROUPS.finditer(f" {text}")]
+        places = list(_places(text))
     for start, end in places:
         letters = "".join(text[start:end].split()).rstrip("=").translate(_STANDARD)
         for skipped in range(4):  # what stands before it may be letters of the same alphabet
@@ -134,6 +135,20 @@ def _of_base64(text: str) -> Iterator[Part]:
                 yield Part("base64", plain, start, end)
 
 
+def _places(text: str) -> Iterator[tuple[int, int]]:
+    """Where base64 may stand among other words. Most text has none, and its shape says so sooner than a search."""
+    shape = text.encode().translate(_SHAPE) if text.isascii() else None
+    if shape is None or b"a" * LINE in shape:
+        yield from (found.span() for found in _BASE64.finditer(text))
+    words = b"" if shape is None else b" %b " % b" ".join(shape.split())
+    if shape is None or b" aaaa aaaa aaaa " in words or b" aaaaaaaa aaaaaaaa " in words:
+        yield from ((found.start(1) - 1, found.end() - 1) for found in _GROUPS.finditer(f" {text}"))
+
+
+_SHAPE = bytes(
+    97 if chr(code).isalnum() or chr(code) in "+/_-" else 32 if chr(code).isspace() else 46 for code in range(128)
+) + bytes(128)
+"""For `bytes.translate`: a letter of base64 is `a`, a space a space, all else a dot."""
 _STANDARD = str.maketrans("-_", "+/", "=")
 
 

@@ -21,7 +21,7 @@ import struct
 import unicodedata
 from collections.abc import Mapping
 from itertools import chain, groupby
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pegboard.flows.encodings import decoded
@@ -240,8 +240,8 @@ class WordsRead:
 
     def _note_own(self, arguments: Any) -> None:
         """Note those values that would have been found in nothing that was read so far."""
-        passages = [*self._new.passages.values(), *self._old.passages.values()]
-        kept = self._new, self._old
+        kept = self._kept()
+        passages = [one for generation in kept for one in generation.passages.values()]
         for leaf in chain(*_chosen(arguments, ())):
             if hash(leaf.text) in self._own or self.dropped:  # what was forgotten may have said it
                 continue
@@ -250,6 +250,9 @@ class WordsRead:
                 if len(self._own) >= MAX_OWN:
                     self._own.clear()
                 self._own.add(hash(leaf.text))
+
+    def _kept(self) -> list[_Generation]:
+        return [one for one in (self._new, self._old) if one.texts]
 
     def _add(self, label: Label, text: str) -> None:
         if self._new.size >= GENERATION_BYTES:
@@ -272,16 +275,16 @@ class WordsRead:
         """
         if self._waiting:
             self._take_in()
-        both = [*self._new.passages.values(), *self._old.passages.values()]
-        passages = [one for one in both if strictness(one.label)]
-        passages.sort(key=lambda one: -strictness(one.label))
+        kept = self._kept()
+        judged = [(strictness(one.label), one) for generation in kept for one in generation.passages.values()]
+        judged.sort(key=itemgetter(0), reverse=True)
+        passages = [one for strict, one in judged if strict]
         if not passages:
             return []
         values, others = _chosen(arguments, own_words)
         if not (values or others):
             return _of_name(name, passages)
         says_what = any(_identifies(leaf.text) for leaf in values if not leaf.is_weak)
-        kept = self._new, self._old
         found: list[Match] = []
         for leaf in chain(values, others):
             if hash(leaf.text) in self._own:
@@ -355,6 +358,8 @@ def _gather(value: Any, path: Path, own_words: Collection[str], values: list[_Le
 
 def _put_together(leaves: list[_Leaf]) -> Iterator[_Leaf]:
     """Neighbours that are each too short to count, as one text: single letters, parts of a number, words of a list."""
+    if len(leaves) < 2:
+        return
     for is_short, run in groupby(leaves, _is_weak):
         parts = list(run) if is_short else []
         if len(parts) > 1 and not _leaf((), "".join(leaf.text for leaf in parts)).is_weak:
@@ -399,7 +404,7 @@ def _is_letter(byte: bytearray) -> bool:
     return byte.isalnum() or byte > b"\x7f"
 
 
-def _in_value(leaf: _Leaf, passages: list[Passage], kept: tuple[_Generation, ...]) -> Iterator[Match]:
+def _in_value(leaf: _Leaf, passages: list[Passage], kept: list[_Generation]) -> Iterator[Match]:
     """The words of one value that stand in what was read, as they are or in another form."""
     path, text, folded, _ = leaf
     spans, label = _spans(text, folded, passages, kept)
@@ -416,7 +421,7 @@ def _in_value(leaf: _Leaf, passages: list[Passage], kept: tuple[_Generation, ...
 
 
 def _spans(
-    text: str, folded: bytes, passages: list[Passage], kept: tuple[_Generation, ...]
+    text: str, folded: bytes, passages: list[Passage], kept: list[_Generation]
 ) -> tuple[list[tuple[int, int]], Label | None]:
     if len(folded) < WEAK:
         return [], None
@@ -454,16 +459,16 @@ def _telling_words(text: str) -> list[str]:
     return list(found)[:MAX_PIECES]
 
 
-def _holder(folded: bytes, passages: Iterable[Passage], kept: tuple[_Generation, ...]) -> Label | None:
+def _holder(folded: bytes, passages: Iterable[Passage], kept: list[_Generation]) -> Label | None:
     if not any(one.may_hold(folded) for one in kept):
         return None
     return next((one.label for one in passages if folded in one.folded), None)
 
 
-def _runs(folded: bytes, passages: list[Passage], kept: tuple[_Generation, ...]) -> Iterator[tuple[int, int, Label]]:
+def _runs(folded: bytes, passages: list[Passage], kept: list[_Generation]) -> Iterator[tuple[int, int, Label]]:
     """The runs of letters that stand in a passage, the longest of each place, from left to right."""
     asked = [folded[start : start + WINDOW] for start in range(0, len(folded) - WINDOW + 1, EVERY_ASKED)]
-    known = {window for one in kept if one.windows for window in one.windows.intersection(asked)}
+    known = {window for one in kept for window in one.windows.intersection(asked)}
     if not known:
         return
     done = 0
