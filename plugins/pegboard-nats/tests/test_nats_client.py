@@ -23,6 +23,7 @@ from pegboard_nats import jetstream
 from pegboard_nats import mailbox as mailbox_module
 from pegboard_nats.client import Address, Client, Servers, open_client
 from pegboard_nats.credentials import KeyPair, read_credentials
+from pegboard_nats.link import open_link
 from pegboard_nats.mailbox import (
     DeniedError,
     LinkLostError,
@@ -32,6 +33,7 @@ from pegboard_nats.mailbox import (
     SlowConsumerError,
 )
 from pegboard_nats.protocol import Message, TooLargeError
+from pegboard_nats.settings import NatsSettings
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -45,6 +47,37 @@ async def linked(*urls: str, **options: Any) -> AsyncIterator[Client]:
         with trio.fail_after(30):
             await client.wait_connected()
         yield client
+
+
+@contextlib.asynccontextmanager
+async def linked_host(url: str) -> AsyncIterator[Client]:
+    async with open_link(NatsSettings(servers=(url,))) as link:
+        with trio.fail_after(30):
+            await link.client.wait_connected()
+        yield link.client
+
+
+@pytest.mark.parametrize("opened", [linked, linked_host])
+async def test_who_is_cancelled_together_with_the_link_still_tells_over_it(
+    opened: Any, nats_server: NatsServer
+) -> None:
+    async with linked(nats_server.url) as other:
+        other.subscribe("told.last", echo(other))
+        await other.flush()
+        answer = None
+        with trio.CancelScope() as scope, trio.fail_after(30):
+            async with opened(nats_server.url) as client:
+                try:
+                    scope.cancel()
+                    await trio.sleep_forever()
+                finally:
+                    with trio.CancelScope(shield=True):
+                        for _ in range(3):  # each waits, so that a link that is ending has the time to end
+                            answer = await client.request("told.last", b"done")
+        assert scope.cancelled_caught
+        assert answer is not None
+        assert answer.payload == b"done"
+        assert not client.connected
 
 
 def echo(client: Client, *, prefix: bytes = b"") -> Callable[[Message], None]:

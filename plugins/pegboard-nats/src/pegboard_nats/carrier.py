@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 
 import trio
 
-from pegboard import PluginError
 from pegboard_nats import wire
 from pegboard_nats.link import link_of
 from pegboard_nats.mailbox import LinkError, NoRespondersError, NotConnectedError
@@ -138,10 +137,7 @@ class Carrier:
 
     @property
     def _client(self) -> Client:
-        client = link_of(self._settings)
-        if client is None:
-            raise PluginError("no host runs that has a link to NATS")
-        return client
+        return link_of(self._settings)
 
     def _subject(self, kind: str, name: str) -> str:
         return f"{self._settings.prefix}-mcp.{kind}.{wire.escape(name)}"

@@ -221,6 +221,8 @@ class Client:
         self._subscriptions: dict[int, Subscription] = {}
         self._sids = 0
         self._lame: str | None = None
+        # Whoever is cancelled together with us still tells over the link what became of its work: `aclose` ends it.
+        self._scope = trio.CancelScope(shield=True)
         self.subscribe(f"{self._inbox}.*", self._answered)
 
     def __repr__(self) -> str:
@@ -351,11 +353,14 @@ class Client:
         if self._link is not link:
             raise LinkLostError("the link was lost")
 
-    async def send_last(self) -> None:
-        """Have what was published last read by the server, before the link is closed; where there is none, at once."""
-        if self.connected:
-            with trio.move_on_after(FLUSH_S, shield=True), contextlib.suppress(LinkError, trio.TooSlowError):
-                await self.flush()
+    async def aclose(self) -> None:
+        """End the link, and `run`, after the server has read what was published last."""
+        try:
+            if self.connected:
+                with trio.move_on_after(FLUSH_S, shield=True), contextlib.suppress(LinkError, trio.TooSlowError):
+                    await self.flush()
+        finally:
+            self._scope.cancel()
 
     async def drain(self, *subscriptions: Subscription) -> None:
         """Listen no longer to these, or to nothing but answers; what was on its way is delivered when this returns."""
@@ -386,17 +391,18 @@ class Client:
     # -- the link
 
     async def run(self) -> None:
-        """Keep a link, until cancelled."""
-        pause_s = BACK_OFF_S[0]
-        while True:
-            for address in self._order():
-                link = await self._connect(address)
-                if link is not None:
-                    pause_s = BACK_OFF_S[0]
-                    await self._serve(link)
-                    break
-            await trio.sleep(pause_s * random.uniform(0.5, 1.0))
-            pause_s = min(pause_s * 2, BACK_OFF_S[1])
+        """Keep a link until `aclose`, which whoever starts this task calls: being cancelled does not end it."""
+        with self._scope:
+            pause_s = BACK_OFF_S[0]
+            while True:
+                for address in self._order():
+                    link = await self._connect(address)
+                    if link is not None:
+                        pause_s = BACK_OFF_S[0]
+                        await self._serve(link)
+                        break
+                await trio.sleep(pause_s * random.uniform(0.5, 1.0))
+                pause_s = min(pause_s * 2, BACK_OFF_S[1])
 
     def _order(self) -> list[Address]:
         """All that are known, in another order each time, so that the many spread over them; one that said that it
@@ -651,5 +657,4 @@ async def open_client(servers: Servers, *, tell: Callable[[str], None] | None = 
         try:
             yield client
         finally:
-            await client.send_last()
-            nursery.cancel_scope.cancel()
+            await client.aclose()

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from pegboard import ErrorCode, Retry, ToolError
+from pegboard import ErrorCode, PluginError, Retry, ToolError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -55,8 +55,7 @@ class Link:
     async def aclose(self) -> None:
         """Send what was published last, and end the link."""
         if self._client is not None:
-            await self._client.send_last()
-        self._nursery.cancel_scope.cancel()
+            await self._client.aclose()
 
 
 def _tell(trouble: str) -> None:
@@ -67,10 +66,15 @@ def _tell(trouble: str) -> None:
 _links: WeakKeyDictionary[NatsSettings, Link] = WeakKeyDictionary()
 
 
-def link_of(settings: NatsSettings) -> Client | None:
-    """The link of the host that runs with these settings; None: none runs."""
-    link = _links.get(settings)
-    return None if link is None else link.client
+def link_of(settings: NatsSettings) -> Client:
+    """The link of the host that runs with these settings.
+
+    Raises:
+        PluginError: none runs.
+    """
+    if (link := _links.get(settings)) is None:
+        raise PluginError("no host runs that has a link to NATS")
+    return link.client
 
 
 def calls_of(settings: NatsSettings, group: str) -> RemoteCalls:

@@ -120,7 +120,6 @@ class NatsSource:
         from pegboard_nats import known
 
         client = link_of(self._settings)
-        assert client is not None, "the host opens its link before its sources"
         changed = trio.Event()
         look_at = trio.current_time()
         verb = "INFO"
