@@ -290,7 +290,7 @@ def test_the_shape_of_a_text_hides_no_base64(words: list[tuple[str, str]]) -> No
     text = "".join(word + space for word, space in words)
     found = [found.span() for found in encodings._BASE64.finditer(text)]
     found += [(found.start(1) - 1, found.end() - 1) for found in encodings._GROUPS.finditer(f" {text}")]
-    assert list(encodings._places(text)) == found
+    assert list(encodings._base64_places(text)) == found
 
 
 @given(st.text(max_size=120), st.integers(0, 120), st.integers(6, 40))

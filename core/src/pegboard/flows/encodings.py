@@ -121,7 +121,7 @@ def _of_base64(text: str) -> Iterator[Part]:
     if len(text) <= SHORT_WORD and text.split(None, 1) == [text]:
         places = [found.span() for found in _SHORT_BASE64.finditer(text)]
     else:
-        places = list(_places(text))
+        places = list(_base64_places(text))
     for start, end in places:
         letters = "".join(text[start:end].split()).rstrip("=").translate(_STANDARD)
         for skipped in range(4):  # what stands before it may be letters of the same alphabet
@@ -135,7 +135,7 @@ def _of_base64(text: str) -> Iterator[Part]:
                 yield Part("base64", plain, start, end)
 
 
-def _places(text: str) -> Iterator[tuple[int, int]]:
+def _base64_places(text: str) -> Iterator[tuple[int, int]]:
     """Where base64 may stand among other words. Most text has none, and its shape says so sooner than a search."""
     shape = text.encode().translate(_SHAPE) if text.isascii() else None
     if shape is None or b"a" * LINE in shape:

@@ -59,9 +59,8 @@ class AuditWriter:
         self._settings = settings
         self._notes: SimpleQueue[Noted | None] = SimpleQueue()
         self._batch: list[Noted] = []
-        self._dropped = self._failed = self._counted = (
-            0  # calls: by the loop, by the thread, and those that were told of
-        )
+        # Calls: dropped by the loop, failed in the thread, and how many of both were told of.
+        self._dropped = self._failed = self._counted = 0
         self._is_told = False
         self._ending = threading.Event()
         self._end_at = float("inf")
