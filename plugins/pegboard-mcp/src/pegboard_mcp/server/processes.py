@@ -117,12 +117,13 @@ async def handed_over(number: int) -> AsyncIterator[tuple[SharedPort, Callable[[
     told = await link.receive()
     if told is None:
         raise ConfigError("the program that serves is gone", hint="start it again")
-    bound, replaced = socket.socket(fileno=told["port"]), trio.Event()
+    bound, replaced, is_orphan = socket.socket(fileno=told["port"]), trio.Event(), trio.Event()
 
     async def listen() -> None:
         while (message := await link.receive()) is not None:
             if message.get("replaced") is True:
                 replaced.set()
+        is_orphan.set()
         signal.raise_signal(signal.SIGTERM)
 
     async with trio.open_nursery() as nursery:
@@ -131,6 +132,9 @@ async def handed_over(number: int) -> AsyncIterator[tuple[SharedPort, Callable[[
         yield shared, lambda url: nursery.start_soon(link.send, {"ready": True})
         nursery.cancel_scope.cancel()
     await link.aclose()
+    if is_orphan.is_set():  # the last of them leaves nothing behind; before that there are sockets in it
+        with contextlib.suppress(OSError):
+            Path(told["folder"]).rmdir()
 
 
 # -- the parent
