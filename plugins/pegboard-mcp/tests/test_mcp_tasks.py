@@ -430,6 +430,33 @@ async def test_what_cannot_be_kept_is_answered_by_the_process_that_has_it(
             assert (await client.until(id_, "completed", "failed"))["result"]["content"][0]["text"] == "a task: True"
 
 
+async def test_a_task_that_is_worked_on_says_so_until_it_ends(served: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that another instance knows when its process is gone; that this cannot be kept now and then does no harm."""
+    monkeypatch.setattr("pegboard_mcp.server.tasks.RENEW_S", 0.01)
+    kept: list[TaskRecord] = []
+    heard, keep = trio.Event(), MemoryTasks.put
+
+    async def put(store: Any, record: TaskRecord) -> bool:
+        kept.append(record)
+        if len(kept) == 3:
+            raise OSError("no space")
+        if len(kept) > 5:
+            heard.set()
+        return await keep(store, record)
+
+    monkeypatch.setattr(MemoryTasks, "put", put)
+    async with served(task_after_s=0.01) as (client, tools):
+        id_ = (await client.call("wait"))["taskId"]
+        await heard.wait()
+        tools.go.set()
+        await client.until(id_, "completed")
+    statuses = [one.status for one in kept]
+    assert statuses == ["working"] * (len(kept) - 1) + ["completed"], "what it came to is the last word"
+    until = [one.alive_until_s or 0 for one in kept[:-1]]
+    assert until == sorted(until)
+    assert until[0] < until[-1]
+
+
 # -- the stores
 
 

@@ -42,6 +42,8 @@ class TaskRecord:
         created_s: when it was made, in seconds since the epoch.
         updated_s: when its status changed last.
         until_s: when it may be forgotten.
+        alive_until_s: of a working one, when its process is to be taken for gone unless it says anew that it is there;
+            None: it does not say that.
         message: what a person may read about it.
         result: of a completed one.
         error: of a failed one, as JSON-RPC has it.
@@ -55,6 +57,7 @@ class TaskRecord:
     created_s: float
     updated_s: float
     until_s: float
+    alive_until_s: float | None = None
     message: str | None = None
     result: dict[str, Any] | None = None
     error: dict[str, Any] | None = None

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from pegboard_mcp.server.elicitation import Exchange
-    from pegboard_mcp.server.handles import Handles
+    from pegboard_mcp.server.handles import Handles, Name, Sealed
     from pegboard_mcp.server.task_stores import TaskStore
     from pegboard_serving import Caller
 
@@ -44,6 +44,9 @@ POLL_MS = 1_000
 HEADER_MISMATCH = -32020
 LAST_S = 2.0
 """How long it may take to write down what serving ends, in seconds."""
+RENEW_S, ALIVE_S = 10.0, 30.0
+"""How often the store is told that a task is still worked on, and how long after the last word whoever cannot reach its
+process takes that for gone, in seconds. Clocks of machines may differ by what is between them."""
 METHODS = frozenset({"tasks/get", "tasks/update", "tasks/cancel"})
 
 
@@ -55,6 +58,7 @@ class Task:
         self.record = record
         self.is_given_up = False
         self.is_over = False
+        self.writing = trio.Lock()  # else that it is worked on could be written over what it came to
 
     def ended(self, why: dict[str, Any] | None = None) -> TaskRecord:
         """What became of it; `why`: the error of one that is cut off."""
@@ -123,6 +127,7 @@ class Tasks:
             created_s=now,
             updated_s=now,
             until_s=now + self._ttl_s,
+            alive_until_s=now + ALIVE_S,
             message=exchange.said,
         )
         try:
@@ -134,7 +139,7 @@ class Tasks:
         task = self._live[record.id] = Task(exchange, record)
         exchange.become_task(lambda: self._note(task))
         self._nursery.start_soon(self._watch, task)
-        id_ = self._handles.give(TASK, record.id, bound_to=owner)
+        id_ = self._handles.give(TASK, record.id, bound_to=owner, for_s=self._ttl_s)
         return {"resultType": "task", **self._shown(id_, record)}
 
     def _note(self, task: Task) -> None:
@@ -146,14 +151,18 @@ class Tasks:
         """Write down what becomes of a task; one whose time is over is ended."""
         left_s = task.record.until_s - time.time()
         with trio.move_on_after(left_s):
-            await task.exchange.wait_done()
+            while not task.exchange.is_done:
+                with trio.move_on_after(RENEW_S):
+                    await task.exchange.wait_done()
+                    break
+                await self._renew(task)
         if not task.exchange.is_done:
             task.is_over = True
             task.exchange.cancel()
             await task.exchange.wait_done()
         task.record = task.ended()
         try:
-            is_kept = await self._keep(task.record)
+            is_kept = await self._keep(task, task.record)
             self.on_change(task.record.id)
             if not is_kept:  # then it is known here, as long as this process lives
                 await trio.sleep(max(0.0, task.record.until_s - time.time()))
@@ -161,9 +170,19 @@ class Tasks:
             self._live.pop(task.record.id, None)
             task.exchange.connected.exchanges.discard(task.exchange)
 
-    async def _keep(self, record: TaskRecord) -> bool:
+    async def _renew(self, task: Task) -> None:
+        """Say that the task is still worked on."""
+        alive = attrs.evolve(task.record, alive_until_s=time.time() + ALIVE_S)
         try:
-            return await self._store.put(record)
+            async with task.writing:
+                await self._store.put(alive)
+        except Exception as problem:  # noqa: BLE001 - as above; the next time it may do
+            log.warning("that a task is worked on cannot be written down: %s", str(problem) or type(problem).__name__)
+
+    async def _keep(self, task: Task, record: TaskRecord) -> bool:
+        try:
+            async with task.writing:
+                return await self._store.put(record)
         except Exception:  # as above: whoever runs the host reads it
             log.exception("what came of a task cannot be kept; this process answers it")
             return False
@@ -173,7 +192,7 @@ class Tasks:
         with trio.CancelScope(shield=True, deadline=trio.current_time() + LAST_S):
             for task in tuple(self._live.values()):
                 lost = None if task.exchange.is_done else _lost("the server stopped before the call was done")
-                await self._keep(task.ended(lost))
+                await self._keep(task, task.ended(lost))
             await self._store.aclose()
 
     # -- what clients ask
@@ -182,7 +201,8 @@ class Tasks:
         """Answer `tasks/get`, `tasks/update` or `tasks/cancel`.
 
         Raises:
-            MCPError: -32602, code NOT_FOUND: no task of this caller has that id; -32005: another instance has it.
+            MCPError: -32602, code NOT_FOUND: no task of this caller has that id; -32005: another instance has it, or
+                had it.
         """
         id_, owner = params.get("taskId"), owner_text(caller)
         sealed = self._handles.read(TASK, id_, bound_to=owner)
@@ -190,9 +210,9 @@ class Tasks:
             raise _not_found()
         task = self._live.get(sealed.id)
         if task is None:
-            record = await self._stored(sealed.id, owner)
+            record = await self._stored(sealed, owner)
             if record.status == "working":
-                if sealed.name != self._handles.own and not self._handles.is_over(sealed.name):
+                if not self._is_lost(sealed.name, record.alive_until_s):
                     raise MCPError(REFUSED, ELSEWHERE, elsewhere_data())
                 why = {"code": REFUSED, "message": LOST, "data": lost_data()}
                 record = attrs.evolve(record, status="failed", message=LOST, error=why)
@@ -225,12 +245,27 @@ class Tasks:
         except MCPError:
             return None
 
-    async def _stored(self, id_: str, owner: str) -> TaskRecord:
+    def _is_lost(self, name: Name, alive_until_s: float | None) -> bool:
+        """Whether the process of a task that is not worked on here is no more, or is taken for that."""
+        if name == self._handles.own or self._handles.is_over(name):
+            return True
+        return alive_until_s is not None and alive_until_s < time.time()
+
+    async def _stored(self, sealed: Sealed, owner: str) -> TaskRecord:
+        """What is kept of a task.
+
+        Raises:
+            MCPError: there is nothing here. Where its process keeps its tasks for itself, that knows more, or is gone.
+        """
         try:
-            record = await self._store.get(id_)
+            record = await self._store.get(sealed.id)
         except Exception as problem:
             log.exception("tasks cannot be read")
             raise MCPError(INTERNAL_ERROR, "tasks cannot be read now", {"code": "INTERNAL_ERROR"}) from problem
+        if record is None and sealed.name != self._handles.own:
+            if self._handles.is_over(sealed.name):
+                raise MCPError(REFUSED, LOST, lost_data())
+            raise MCPError(REFUSED, ELSEWHERE, elsewhere_data())
         if record is None or record.owner != owner:
             raise _not_found()
         return record
