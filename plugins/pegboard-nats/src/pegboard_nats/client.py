@@ -53,6 +53,8 @@ PING_S = 20.0
 """How often a silent link is tried, and how long the server may take to answer."""
 BACK_OFF_S = (0.1, 5.0)
 """Before all servers are tried again: at first, and at most; each half to whole, so that not all come at once."""
+STEADY_S = 5.0
+"""A link that lasted so long, in seconds, was one: it ended of something new. A server may let us in, and close."""
 FLUSH_S = 5.0
 LAME_DUCK_S = 5.0
 """How long answers are awaited from a server that is about to end, before the next is taken, in seconds."""
@@ -63,6 +65,8 @@ MUCH_OUT = 1024 * 1024
 """From here on who publishes waits until it is less."""
 MAX_SERVERS = 64
 MAX_REFUSED = 100
+MAX_TOLD = 100
+"""Causes that are told until a link has lasted."""
 LARGE_AT_ONCE = 2
 _REFUSED = re.compile(r'Permissions Violation for Subscription to "([^"]+)"', re.IGNORECASE)
 INBOX_SID = 1
@@ -164,6 +168,11 @@ class _Link:
         self._filled.set()
 
     @property
+    def is_open(self) -> bool:
+        """Whether what is sent now may be read: not once its end is known, though nobody has acted on that yet."""
+        return self.proto.state is State.OPEN and not self.scope.cancel_called
+
+    @property
     def is_behind(self) -> bool:
         """Whether much waits to be sent."""
         return self._size > MUCH_OUT and not self.scope.cancel_called
@@ -214,6 +223,7 @@ class Client:
         self._changed = trio.Event()
         self.large = trio.CapacityLimiter(LARGE_AT_ONCE)
         self.trouble: str | None = "it has not connected yet"
+        self._told: set[str] = set()
         self._inbox = f"{servers.inbox}.{secrets.token_hex(11)}"
         self._tokens = 0
         self._waiting: dict[str, Mailbox] = {}
@@ -242,7 +252,7 @@ class Client:
     @property
     def connected(self) -> bool:
         """Whether there is a link."""
-        return self._link is not None
+        return self._open is not None
 
     @property
     def address(self) -> str | None:
@@ -265,7 +275,7 @@ class Client:
 
     async def wait_connected(self) -> None:
         """Until there is a link."""
-        while self._link is None:
+        while not self.connected:
             await self._changed.wait()
 
     def publish_nowait(
@@ -328,15 +338,18 @@ class Client:
         """
         self._sids += 1
         subscription = Subscription(self._sids, subject, deliver, queue, self)
-        if self._link is not None:
-            self._link.send(self._link.proto.subscribe(subscription.sid, subject, queue))
+        data = None if (link := self._open) is None else link.proto.subscribe(subscription.sid, subject, queue)
         self._subscriptions[subscription.sid] = subscription
+        if link is not None and data is not None:
+            with contextlib.suppress(NotConnectedError):  # the next link has all of them
+                link.send(data)
         return subscription
 
     def unsubscribe(self, subscription: Subscription) -> None:
         """Listen no longer."""
-        if self._subscriptions.pop(subscription.sid, None) is not None and self._link is not None:
-            self._link.send(self._link.proto.unsubscribe(subscription.sid))
+        if self._subscriptions.pop(subscription.sid, None) is not None and (link := self._open) is not None:
+            with contextlib.suppress(NotConnectedError):
+                link.send(link.proto.unsubscribe(subscription.sid))
 
     async def flush(self) -> None:
         """Until the server has read all that was sent, and all it sent before has been delivered.
@@ -378,10 +391,15 @@ class Client:
     def _unheard(self) -> str:
         return f"the server does not let us hear answers below {self._servers.inbox!r}: is it the key of another role?"
 
+    @property
+    def _open(self) -> _Link | None:
+        return self._link if self._link is not None and self._link.is_open else None
+
     def _linked(self) -> _Link:
-        if self._link is None:
-            raise NotConnectedError(f"there is no link to NATS: {self.trouble}")
-        return self._link
+        if (link := self._open) is None:
+            why = self.trouble if self._link is None else self._link.why
+            raise NotConnectedError(f"there is no link to NATS: {why}")
+        return link
 
     def _answered(self, message: Message) -> None:
         """An answer; one that nobody waits for any more is dropped."""
@@ -398,8 +416,11 @@ class Client:
                 for address in self._order():
                     link = await self._connect(address)
                     if link is not None:
-                        pause_s = BACK_OFF_S[0]
+                        began = trio.current_time()
                         await self._serve(link)
+                        if trio.current_time() > began + STEADY_S:
+                            pause_s = BACK_OFF_S[0]
+                            self._told.clear()
                         break
                 await trio.sleep(pause_s * random.uniform(0.5, 1.0))
                 pause_s = min(pause_s * 2, BACK_OFF_S[1])
@@ -442,9 +463,11 @@ class Client:
 
     def _note(self, trouble: str) -> None:
         """Tell why there is no link, once for each cause."""
+        if trouble not in self._told and len(self._told) < MAX_TOLD:
+            self._told.add(trouble)
+            self._tell(f"no link to NATS: {trouble}; it is tried again")
         if trouble != self.trouble:
             self.trouble = trouble
-            self._tell(f"no link to NATS: {trouble}; it is tried again")
             self._moved()
 
     def _moved(self) -> None:
