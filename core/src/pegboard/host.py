@@ -508,8 +508,9 @@ async def _keep_workers(task_status: trio.TaskStatus[Any] = trio.TASK_STATUS_IGN
 
     import trio_parallel
 
-    from pegboard.pipeline.processes import lead_a_group
+    from pegboard.pipeline.processes import keep_out_of_the_working_directory, lead_a_group
 
+    keep_out_of_the_working_directory()
     with tempfile.TemporaryDirectory(prefix="pegboard-") as folder:
         opened = trio_parallel.open_worker_context(idle_timeout=60, grace_period=2, init=lead_a_group)
         async with opened as workers:

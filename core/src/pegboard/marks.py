@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from pegboard.tools import Tool
 
-__all__ = ["Mark", "marks_of", "orders_in", "skeleton"]
+__all__ = ["Mark", "looks_of", "marks_of", "orders_in", "skeleton"]
 
 LOOK_ALIKE, TITLE, ORDERS, HIDDEN_TEXT, CONTRADICTION = "look-alike", "title", "orders", "hidden text", "contradiction"
 """The kinds of marks, as `pegboard list` shows them."""
@@ -240,7 +240,7 @@ def marks_of(tools: Iterable[Tool], taken_out: Mapping[str, Iterable[str]] | Non
     tools = sorted(tools, key=lambda tool: tool.name)
     by_key: dict[str, list[Tool]] = {}
     for tool in tools:
-        for key in _keys(tool.name):
+        for key in looks_of(tool.name):
             by_key.setdefault(key, []).append(tool)
     marks: list[Mark] = []
     for tool in tools:
@@ -284,14 +284,18 @@ def _words_of(name: str) -> list[str]:
 
 def _others(tool: Tool, text: str, by_key: Mapping[str, list[Tool]]) -> str:
     """The tools but this one whose names look like a text, as words."""
-    found = {other.name: other for key in _keys(text) for other in by_key.get(key, ()) if other is not tool}
+    found = {other.name: other for key in looks_of(text) for other in by_key.get(key, ()) if other is not tool}
     named = [f"{name!a} of {other.origin}" for name, other in sorted(found.items())]
     more = f" and {len(named) - MAX_OTHERS} more" if len(named) > MAX_OTHERS else ""
     return f"{', '.join(named[:MAX_OTHERS])}{more}"
 
 
-def _keys(name: str) -> set[str]:
-    """What a name is compared by: the letters and digits of its skeleton, as it stands and in small letters."""
+def looks_of(name: str) -> set[str]:
+    """What a name is compared by: the letters and digits of its skeleton, as it stands and in small letters. Two names
+    look alike where they have one of these in common.
+
+    .. versionadded:: 0.1
+    """
     forms = (skeleton(name), skeleton(name.casefold()))
     words = ("".join(filter(str.isalnum, form)).casefold().translate(_IN_SMALL) for form in forms)
     return {word for word in words if word}

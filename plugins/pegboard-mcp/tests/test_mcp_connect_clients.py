@@ -162,7 +162,7 @@ def test_the_options_of_the_run_are_carried_on_and_paths_made_whole(run: Connect
     work = home.parent / "work"
     assert entry["command"] == sys.executable
     assert entry["args"] == [
-        "-m", "pegboard", "--config", f"{work}/my.toml", "--mcp-config", f"{work}/mcp.json", "--plugin", "dice",
+        "-P", "-m", "pegboard", "--config", f"{work}/my.toml", "--mcp-config", f"{work}/mcp.json", "--plugin", "dice",
         "--plugin", "mcp", "--profile", "reader", "--log-json", f"{work}/log.jsonl", "--read-only", "--strict", "serve",
         "--user", "ada",
     ]  # fmt: skip

@@ -107,3 +107,12 @@ def test_a_tool_that_comes_renames_none_that_does_not_want_its_name(
     for name, listed in before.items():
         if plain_name(name, prefix) not in wanted and listed not in wanted:
             assert after[name] == listed
+
+
+def test_of_two_keys_with_one_name_the_last_has_it_and_the_other_is_told_apart():
+    """A prompt is on the board as `prompt_NAME`, which a tool may be called too."""
+    alone = board_names({"prompt:x": "prompt_x"}, prefix=None, server="files")
+    both = board_names({"tool:prompt_x": "prompt_x", "prompt:x": "prompt_x"}, prefix=None, server="files")
+    assert alone == {"prompt:x": "prompt_x"}
+    assert both["tool:prompt_x"] == "prompt_x"
+    assert both["prompt:x"].startswith("prompt_x-")

@@ -85,3 +85,50 @@ def test_a_configuration_that_does_not_load_is_accepted_without_what_it_names_an
     assert "pegboard trust" in run(project, "config").stderr
     run(project, "trust")
     assert run(project, "config").returncode == 0
+
+
+TAKEN = {
+    "npx": ('command = "npx"\nargs = ["-y", "@scope/name@1"]', [
+        ".npmrc", ".yarnrc.yml", "bunfig.toml", "node_modules/@scope/name/package.json", "node_modules/.bin/name",
+    ]),
+    "a shell": ('command = "sh"\nargs = ["-c", "exec npx name"]', ["node_modules/.bin/name", ".npmrc"]),
+    "its own command": ('command = "npx"\nargs = ["name"]', ["package.json"]),
+    "uv": ('command = "uv"\nargs = ["run", "name"]', ["uv.toml", "pyproject.toml"]),
+    "a module": ('command = "python3"\nargs = ["-m", "some.name"]', [
+        "some/__init__.py", "some/name.py", "some/name/__main__.py",
+    ]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", TAKEN)
+def test_what_a_command_takes_from_the_folder_unnamed_asks_again_when_it_comes(tmp_path: Path, kind: str) -> None:
+    """Attack: the configuration that somebody trusted stays as it is, and a later commit brings the file that says what
+    its command runs. Source: npm reads `.npmrc` of a project, and npx runs what lies in `node_modules/.bin` first."""
+    table, names = TAKEN[kind]
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "pegboard.toml").write_text(f"[plugins.mcp.servers.a]\n{table}\n")
+    assert run(folder, "trust").returncode == 0
+    assert run(folder, "config").returncode == 0
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text('{"bin": "evil.js"}')
+        refused = run(folder, "config")
+        assert refused.returncode == 2, name
+        assert "pegboard trust" in refused.stderr
+        (folder / name).unlink()
+    assert run(folder, "config").returncode == 0
+
+
+def test_what_nothing_takes_from_the_folder_asks_nobody(tmp_path: Path) -> None:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "pegboard.toml").write_text(
+        '[plugins.mcp.servers.a]\ncommand = "npx"\nargs = ["name"]\n'
+        '[plugins.mcp.servers.b]\ncommand = "python3"\nargs = ["-P", "-m", "name"]\n'
+        '[plugins.mcp.servers.c]\ncommand = "uvx"\nargs = ["name"]\n'
+    )
+    assert run(folder, "trust").returncode == 0
+    for name in ("package.json", "name.py", "uv.toml", "pyproject.toml", "package-lock.json"):
+        (folder / name).write_text("# nothing that says what is run" if name.endswith("toml") else "{}")
+    assert run(folder, "config").returncode == 0

@@ -20,6 +20,22 @@ def lead_a_group() -> None:
         os.setsid()
 
 
+def keep_out_of_the_working_directory() -> None:
+    """Have no worker import what lies in the working directory, which may be a stranger's project.
+
+    multiprocessing starts `python -c`, and that looks there first: a file `multiprocessing.py` would be run before the
+    worker knows where its parent imports from. `-P` (Python 3.11) leaves the folder out, and lasts no longer than that.
+    There is no public way to give a worker an option; all that this process starts gets it from here on, the tracker of
+    resources too.
+    """
+    from multiprocessing import util
+
+    flags: Callable[[], list[str]] = util._args_from_interpreter_flags  # type: ignore[attr-defined]
+    if "-P" in flags() or "-I" in flags():
+        return
+    util._args_from_interpreter_flags = lambda: [*flags(), "-P"]  # type: ignore[attr-defined]
+
+
 def call_by_name(
     note: str, module: str, qualname: str, arguments: dict[str, Any], trace: Mapping[str, str] | None = None
 ) -> Any:

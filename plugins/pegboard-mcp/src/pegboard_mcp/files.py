@@ -7,13 +7,14 @@ own default. Anything else in `${...}` is a fault: a server would get it as it s
 
 Files are read before anybody trusted who names them: so only regular files are, within bounds, for a pipe would hold
 the program up. `pegboard trust` holds with a table its file of variables, its program where a path names it, and what
-its arguments name and looks like a program or its settings. Not held are data, which change as the server works (a
-database among the arguments), a program that is found on the PATH, what a script imports, `-m MODULE`, and what a
-package manager fetches: pin its version.
+its arguments name and looks like a program or its settings; and what a package manager or `-m MODULE` takes from the
+folder though nothing names it. Not held are data, which change as the server works (a database among the arguments), a
+program that is found on the PATH, what a script imports, and what a package manager fetches: pin its version.
 """
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import re
@@ -25,11 +26,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pegboard import Fault
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from pegboard_mcp.definitions import ServerDefinition
 
-MAX_ENV_FILE_BYTES = 1_048_576
+MAX_ENV_FILE_BYTES = MAX_PACKAGE = 1_048_576
 SUFFIXES = frozenset(
     [
         ".bash", ".bat", ".cfg", ".cjs", ".class", ".cmd", ".conf", ".cs", ".dll", ".env", ".exe", ".go", ".ini",
@@ -241,8 +242,15 @@ def read_bytes(path: Path, limit: int) -> bytes | None:
 # -- the files that are held
 
 
+PRIVATE = ("env_file", "cwd")
+"""Keys whose files may hold secrets or are each person's own: no lock has their hashes, and no sandbox shows them."""
+
+
 def files_of(definition: ServerDefinition) -> Iterator[tuple[str, Path]]:
-    """The files that are held, each with the key of the table that names it; those that are not there are left out."""
+    """The files that are held, each with the key of the table that names it; those that are not there are left out.
+
+    `cwd` names what is taken from the folder that the server starts in, whether the table says it or not.
+    """
     if definition.env_file is not None:
         yield "env_file", Path(definition.env_file)
     folder = Path(definition.cwd or ".").absolute()
@@ -250,6 +258,27 @@ def files_of(definition: ServerDefinition) -> Iterator[tuple[str, Path]]:
         file = _named(word, folder, is_command=at == 0)
         if file is not None:
             yield "args" if at else "command", file
+    for file in _of_folder(folder, definition.argv):
+        yield "cwd", file
+
+
+def _of_folder(folder: Path, argv: Sequence[str]) -> Iterator[Path]:
+    """What a command takes from its folder, the nearest one of each name; below the person's own home nothing above
+    that counts, for those are settings of theirs."""
+    from pegboard_mcp.packages import taken_from_folder
+
+    above, here = taken_from_folder(argv)
+    if not above and not here:
+        return
+    own = Path(os.path.expanduser("~"))  # noqa: PTH111 - this one answers also where nobody has a home
+    folders = [one for one in (folder, *folder.parents) if one != own and one not in own.parents]
+    for name, places in [*((name, folders) for name in above), *((name, [folder]) for name in here)]:
+        with contextlib.suppress(OSError, ValueError):
+            found = next((one / name for one in places if (one / name).is_file()), None)
+            if found is not None and (
+                name != "package.json" or b'"bin"' in (read_bytes(found, MAX_PACKAGE) or b'"bin"')
+            ):
+                yield found  # most projects bring no command, and their package.json changes with every release
 
 
 def _named(word: str, folder: Path, *, is_command: bool) -> Path | None:

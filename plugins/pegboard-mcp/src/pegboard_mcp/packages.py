@@ -18,10 +18,11 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Container, Iterator, Sequence
 
 _SCOPED = re.compile(r"@[a-z0-9~-][a-z0-9._~-]*/[a-z0-9~-][a-z0-9._~-]*(?:@[\w.^~<>=+*-]+)?", re.ASCII)
 _NPM = re.compile(r"[a-z0-9~-][a-z0-9._~-]*(?:@[\w.^~<>=+*-]+)?", re.ASCII)
+_PACKAGE = re.compile(r"((?:@[a-z0-9~-][a-z0-9._~-]*/)?[a-z0-9~][a-z0-9._~-]*)(?:@.*)?", re.ASCII)
 _PYPI = re.compile(
     r"(?P<name>[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)"
     r"(?P<extra>\[[A-Za-z0-9._, -]+\])?(?P<version>@[\w.+-]+|(?:[=~<>!]=|[<>])[\w.+*,=~<>! -]+)?",
@@ -134,6 +135,13 @@ _LAUNCHERS = {
     "pipx": frozenset({"run"}),
 }
 """Programs that fetch what they run, and the word that has them do so; none: they do nothing else."""
+_JAVASCRIPT = (".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", "bunfig.toml", "package.json")
+_OBEYED: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("npx", "npm", "pnpm", "pnpx", "yarn", "bun", "bunx"), _JAVASCRIPT),
+    "uv": ("uv.toml", "pyproject.toml"),
+}
+"""What these obey of the folder that they are started in, and of those above: where packages come from, what shell
+and options they are run with, which command a name is. uvx and pipx ask no project."""
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "cmd", "powershell", "pwsh", "env"})
 
 
@@ -147,11 +155,48 @@ def fetches(argv: Sequence[str]) -> bool:
 
     What it fetches, and whether it does, shows from outside only where there is an `install_step`.
     """
-    words = [part for word in argv for part in word.split()]
-    if words and program_of(words[0]) in _SHELLS:  # the first of its words that is a launcher
-        words = words[next((at for at, word in enumerate(words) if program_of(word) in _LAUNCHERS), 0) :]
+    words = _words_of(argv, _LAUNCHERS)
     wanted = _LAUNCHERS.get(program_of(words[0])) if words else None
     return wanted is not None and (not wanted or not wanted.isdisjoint(words[1:]))
+
+
+def _words_of(argv: Sequence[str], wanted: Container[str]) -> list[str]:
+    """A command in words; of what a shell is told, from the first that is wanted on."""
+    words = [part for word in argv for part in word.split()]
+    if words and program_of(words[0]) in _SHELLS:
+        words = words[next((at for at, word in enumerate(words) if program_of(word) in wanted), 0) :]
+    return words
+
+
+def taken_from_folder(argv: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What a command takes from where it is started though no word of it is a path: names of files in that folder or in
+    one above it, and in that folder alone.
+
+    A stranger's project brings such files, and with them it says what a command of yours runs there.
+    """
+    words = _words_of(argv, _OBEYED)
+    program = program_of(words[0]) if words else ""
+    if re.fullmatch(r"(?:python|pypy)[\d.]*w?", program):
+        return (), _module_files(words[1:])
+    if program not in _OBEYED:
+        return (), ()
+    above = list(_OBEYED[program])
+    for word in words[1:] if program != "uv" else ():
+        if (name := _PACKAGE.fullmatch(word)) is not None:  # what is installed there goes before what is fetched
+            above += [f"node_modules/{name[1]}/package.json", f"node_modules/.bin/{name[1].rpartition('/')[2]}"]
+    return tuple(above), ()
+
+
+def _module_files(words: Sequence[str]) -> tuple[str, ...]:
+    """Where `python -m MODULE` looks in the working directory, unless it is told not to."""
+    at = next((at for at, word in enumerate(words) if not word.startswith("-") or word == "-m"), len(words))
+    if words[at : at + 1] != ["-m"] or not words[at + 1 :] or any(word in ("-I", "-P") for word in words[:at]):
+        return ()
+    parts = words[at + 1].split(".")
+    if not all(part.isidentifier() for part in parts):
+        return ()
+    folders = ["/".join(parts[: end + 1]) for end in range(len(parts))]
+    return (*(f"{one}/__init__.py" for one in folders), f"{folders[-1]}.py", f"{folders[-1]}/__main__.py")
 
 
 def program_of(word: str) -> str:

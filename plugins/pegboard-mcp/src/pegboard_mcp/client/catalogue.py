@@ -35,7 +35,7 @@ from pegboard_mcp.lock.pins import identity_of, pin_of
 from pegboard_mcp.sdk import REACHING, problem_with
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from pegboard import Content, PluginError, Session, SourceSlot
     from pegboard.absence import HeldQuestion
@@ -113,8 +113,9 @@ class Catalogue:
     Attributes:
         handlers: set by whoever makes the catalogue, before anything is made of a list.
         listing: what the server offers as far as is known, or None.
-        plain_names: the names that its tools would have, whatever others want, by the server's own names.
-        names: those that they have on the board.
+        plain_names: the names that its tools would have, whatever others want, by `tool:NAME` and `prompt:NAME`, which
+            no server's own names can be mistaken for.
+        names: those that they have on the board, by the same.
         held_back: what a person has to accept first, with what a call of it answers; by `prompt:NAME` and the like.
         comparison: what of it is other than it was first seen or accepted.
         capabilities: those of the host, while it runs.
@@ -191,10 +192,11 @@ class Catalogue:
         self._take(self.comparison.looked_at(listing))
 
     def _take(self, listing: Listing) -> None:
-        wanted = [entry["key"] for entry in listing.tools]
+        keys = [f"tool:{entry['key']}" for entry in listing.tools]
         if self.definition.load_prompts:
-            wanted += [PROMPT_MARK + entry["key"] for entry in listing.prompts]
+            keys += [f"prompt:{entry['key']}" for entry in listing.prompts]
         self.listing = listing
+        wanted = {key: _wire_of(key) for key in keys}
         self.plain_names = board_names(wanted, prefix=self.definition.prefix, server=self.name)
 
     def adopt(self, listing: Listing) -> None:
@@ -233,11 +235,11 @@ class Catalogue:
         """What hid in the texts of its tools and was taken out of them, by the names on the board."""
         found: dict[str, tuple[str, ...]] = {}
         if self.listing is not None:
-            wires = [(entry["key"], entry) for entry in self.listing.tools]
-            wires += [(PROMPT_MARK + entry["key"], entry) for entry in self.listing.prompts]
-            for wire, entry in wires:
-                if wire in self.names and isinstance(what := entry.get("hidden"), (list, tuple)) and what:
-                    found[self.names[wire]] = tuple(map(str, what))
+            entries = [(f"tool:{entry['key']}", entry) for entry in self.listing.tools]
+            entries += [(f"prompt:{entry['key']}", entry) for entry in self.listing.prompts]
+            for key, entry in entries:
+                if key in self.names and isinstance(what := entry.get("hidden"), (list, tuple)) and what:
+                    found[self.names[key]] = tuple(map(str, what))
         return found
 
     # -- names
@@ -251,12 +253,12 @@ class Catalogue:
 
     def other_name(self, name: str) -> str | None:
         """The name of a tool whose own name something else on the board has already: behind that of its server."""
-        wire = next((wire for wire, registered in self.names.items() if registered == name), None)
-        if wire is None or wire in self._moved:
+        key = next((key for key, registered in self.names.items() if registered == name), None)
+        if key is None or key in self._moved:
             return None
-        self._moved.add(wire)
+        self._moved.add(key)
         self.names = self.names_on_board(self._group.contested)
-        return self.names[wire]
+        return self.names[key]
 
     def may_bring(self, name: str) -> bool:
         """Whether a tool of that name on the board could be one of this server, whatever it offers."""
@@ -274,10 +276,10 @@ class Catalogue:
         """The names of the tools, behind that of the server where others want them too."""
         prefix = self.definition.prefix
         return {
-            name: qualified_name(name, prefix=prefix, server=self.name)
-            if registered in contested or name in self._moved
+            key: qualified_name(_wire_of(key), prefix=prefix, server=self.name)
+            if registered in contested or key in self._moved
             else registered
-            for name, registered in self.plain_names.items()
+            for key, registered in self.plain_names.items()
         }
 
     # -- tools
@@ -304,7 +306,7 @@ class Catalogue:
         handler = self.handlers.call_tool(entry["key"], repeatable=annotations.read_only or annotations.idempotent)
         return self._make(
             entry,
-            entry["key"],
+            f"tool:{entry['key']}",
             handler,
             input_schema=entry["input_schema"],
             output_schema=entry.get("output_schema"),
@@ -328,7 +330,7 @@ class Catalogue:
         handler = self.handlers.call_prompt(entry["key"])
         return self._make(
             entry,
-            PROMPT_MARK + entry["key"],
+            f"prompt:{entry['key']}",
             handler,
             input_schema=schema,
             output_schema=None,
@@ -336,10 +338,10 @@ class Catalogue:
             tags={"mcp", "prompt", self.name},
         )
 
-    def _make(self, entry: Entry, wire: str, handler: Callable[..., Any], **more: Any) -> Tool:
+    def _make(self, entry: Entry, key: str, handler: Callable[..., Any], **more: Any) -> Tool:
         server = self.listing.server if self.listing is not None else {}
         return Tool(
-            name=self.names[wire],
+            name=self.names[key],
             handler=handler,
             description=entry.get("description", ""),
             title=entry.get("title"),
@@ -486,8 +488,7 @@ class Catalogue:
         of tools on the board, and what starts the server."""
         if self.comparison.memory is None:
             return {}
-        names = {self._key_of(name): name for name in self.names.values()}
-        found = {names.get(key, key): one for key, one in self.comparison.changed.items()}
+        found = {self.names.get(key, key): one for key, one in self.comparison.changed.items()}
         started = self.comparison.memory.changed_server()
         return found if started is None else {**found, started.key: started}
 
@@ -497,10 +498,7 @@ class Catalogue:
 
     def _key_of(self, name: str) -> str:
         """How what was first seen calls a tool of the board."""
-        wire = next((wire for wire, registered in self.names.items() if registered == name), name)
-        tools = self.listing.tools if self.listing is not None else ()
-        is_tool = not wire.startswith(PROMPT_MARK) or any(entry["key"] == wire for entry in tools)
-        return f"tool:{wire}" if is_tool else f"prompt:{wire.removeprefix(PROMPT_MARK)}"
+        return next((key for key, registered in self.names.items() if registered == name), f"tool:{name}")
 
     # -- what the lock holds back
 
@@ -516,29 +514,32 @@ class Catalogue:
     def held(self) -> dict[str, HeldBackError]:
         """Resources and templates that a person has to accept first, each with why; by the names that the lock has for
         them."""
-        return dict(self._held_of(self.resource_pins())) if self._holds else {}
+        return dict(self._held_of({pin.name: pin for pin in self.resource_pins()})) if self._holds else {}
 
     @property
     def _holds(self) -> bool:
         """Whether anything could be held back."""
         return self.comparison.holding == "all" or self.comparison.holds
 
-    def _held_of(self, pins: Iterable[Pin]) -> Iterator[tuple[str, HeldBackError]]:
-        """Those that a person has to accept first; of `notice`, those that changed and that no lock has as they are."""
+    def _held_of(self, pins: Mapping[str, Pin]) -> Iterator[tuple[str, HeldBackError]]:
+        """Those that a person has to accept first; of `notice`, those that changed and that no lock has as they are.
+
+        Args:
+            pins: as the lock has them, by how what was first seen calls them.
+        """
         if not self._holds or self._settings is None:
             return
         from pegboard_mcp.lock.watch import watch_of
 
         watch = watch_of(self._settings)
-        for pin in pins:
+        for key, pin in pins.items():
             if self.comparison.holding == "all":
                 problem = watch.why_held(pin)
             else:
-                key = pin.name if pin.is_resource else self._key_of(pin.name)
                 problem = self.comparison.why_held(key, pin.name)
                 problem = problem and (None if watch.is_accepted(pin) else problem)
             if problem is not None:
-                yield pin.name, problem
+                yield key, problem
 
     def _find_held(self, listing: Listing) -> dict[str, ToolError]:
         """What of a list is held back, with what a call of it answers."""
@@ -547,18 +548,15 @@ class Catalogue:
         from pegboard.absence import held_back
 
         held: dict[str, ToolError] = {}
-        for name, problem in self._held_of(self.resource_pins(listing)):
-            kind, _, uri = name.partition(":")
-            held[name] = held_back(uri, self.name, problem.message, problem.hint or "", kind=kind)
-        prompts: dict[str, str] = {}  # a prompt is held as the tool that it is
-        pins: list[Pin] = []
+        for key, problem in self._held_of({pin.name: pin for pin in self.resource_pins(listing)}):
+            kind, _, uri = key.partition(":")
+            held[key] = held_back(uri, self.name, problem.message, problem.hint or "", kind=kind)
+        prompts: dict[str, Pin] = {}  # a prompt is held as the tool that it is
         for entry in listing.prompts if self.definition.load_prompts else ():
             if tool := self._made(self._prompt_tool, entry):
-                prompts[tool.name] = entry["key"]
-                pins.append(pin_of(attrs.evolve(tool, origin=Origin(source=self.name))))
-        for name, problem in self._held_of(pins):
-            error = held_back(name, self.name, problem.message, problem.hint or "", kind="prompt")
-            held[f"prompt:{prompts[name]}"] = error
+                prompts[f"prompt:{entry['key']}"] = pin_of(attrs.evolve(tool, origin=Origin(source=self.name)))
+        for key, problem in self._held_of(prompts):
+            held[key] = held_back(prompts[key].name, self.name, problem.message, problem.hint or "", kind="prompt")
         return held
 
     def require_registered(self, context: CallContext, method: str, what: str) -> None:
@@ -567,7 +565,7 @@ class Catalogue:
         Raises:
             ToolError: NOT_FOUND: it is not; FORBIDDEN: it is held back. The server did not see the call.
         """
-        name = self.names.get(PROMPT_MARK + what if method == "prompts/get" else what)
+        name = self.names.get(f"prompt:{what}" if method == "prompts/get" else f"tool:{what}")
         called = name or context.tool.name  # one that the server no longer lists has no name here
         if called not in context.session.tools:
             error = context.session.missing(called)
@@ -609,6 +607,12 @@ class Catalogue:
             )
         )
         return self.held_back.get(key) or (None if free else find_held(self.held_back, key))
+
+
+def _wire_of(key: str) -> str:
+    """What a tool is called after, by how what was first seen calls it: its own name, of a prompt behind a mark."""
+    kind, _, name = key.partition(":")
+    return PROMPT_MARK + name if kind == "prompt" else name
 
 
 def _arguments_of(entry: Entry) -> Any:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
+from collections.abc import Mapping
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -25,28 +26,30 @@ DIGITS = 8
 _OTHERS = re.compile(r"[^A-Za-z0-9_-]")
 
 
-def board_names(names: Iterable[str], *, prefix: str | None, server: str) -> dict[str, str]:
+def board_names(names: Iterable[str] | Mapping[str, str], *, prefix: str | None, server: str) -> dict[str, str]:
     """The name on the board of each of a server's tools: one to one, whatever their order.
 
     Args:
-        names: the server's own.
+        names: the server's own; or by key, where two things may have one name: of those the last key has it as it is.
         prefix: the configured one, put before each name; None: nothing.
         server: the configured name of the server.
 
     .. versionadded:: 0.1
     """
-    wanted = {name: plain_name(name, prefix) for name in sorted(set(names))}
+    own = names if isinstance(names, Mapping) else {name: name for name in names}
+    wanted = {key: plain_name(own[key], prefix) for key in sorted(own)}
     claims = Counter(wanted.values())
-    named = {
-        name: want
-        for name, want in wanted.items()
-        if len(want) <= MAX_NAME and (claims[want] == 1 or want == (prefix or "") + name)
+    exact = {
+        want: key
+        for key, want in wanted.items()
+        if len(want) <= MAX_NAME and (claims[want] == 1 or want == (prefix or "") + own[key])
     }
-    taken = set(named.values())
-    for name, want in wanted.items():
-        if name not in named:
-            named[name] = _free_alias(want, name, server, taken)
-            taken.add(named[name])
+    named = {key: want for want, key in exact.items()}
+    taken = set(exact)
+    for key, want in wanted.items():
+        if key not in named:
+            named[key] = _free_alias(want, own[key], server, taken)
+            taken.add(named[key])
     return named
 
 

@@ -95,7 +95,8 @@ def running_program() -> list[str]:
     """The command of the running program, by its whole path.
 
     A client starts it somewhere else and with another PATH. What lies under its own name is taken as it lies, for a
-    link outlives an upgrade; else it is the interpreter with `-m pegboard`.
+    link outlives an upgrade; else it is the interpreter with `-m pegboard`, and `-P`, for a client may start it in the
+    folder of a project, where `-m` would look first.
     """
     script = Path(sys.argv[0])
     if script.stem == "pegboard" and script.suffix in ("", ".exe"):
@@ -104,7 +105,7 @@ def running_program() -> list[str]:
         found = shutil.which(str(script) if script.parts[1:] else script.name)
         if found is not None:
             return [os.path.abspath(found)]  # noqa: PTH100 - a link stays one
-    return [sys.executable, "-m", "pegboard"]
+    return [sys.executable, "-P", "-m", "pegboard"]
 
 
 def options_of(run: ProgramRun) -> list[str]:

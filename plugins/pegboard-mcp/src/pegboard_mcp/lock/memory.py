@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import functools
 import hashlib
 import json
 import logging
@@ -55,6 +56,8 @@ MAX_TOLD = 20
 """Lines that a person reads of one list."""
 NEAR = 0.75
 """How much of two names has to be the same for the new one to count as the old one's (Ratcliff-Obershelp)."""
+CALLED = ("tool", "prompt")
+"""Kinds that are called by their names; resources have addresses."""
 TRIES, PAUSE_S = 40, 0.005
 """How often, and how long in between, another process is waited for that writes the same file."""
 
@@ -134,16 +137,16 @@ def server_pin(definition: ServerDefinition, *, is_shared: bool = False) -> Pin:
     pin.
 
     Args:
-        is_shared: for a lock, which others read: the file of variables is each person's own, and left out; of one that
-            holds a secret the hash would let it be guessed.
+        is_shared: for a lock, which others read: the file of variables and what lies in the folder are each person's
+            own, and left out; of one that holds a secret the hash would let it be guessed.
     """
-    from pegboard_mcp.files import files_of
+    from pegboard_mcp.files import PRIVATE, files_of
 
     files: dict[str, str] = {}
     if definition.transport == "stdio":
         folder = os.path.abspath(definition.cwd or ".")  # noqa: PTH100 - `..` as the words of the command have it
         for key, path in files_of(definition):
-            if not (is_shared and key == "env_file"):
+            if not (is_shared and key in PRIVATE):
                 files[_from(folder, path)] = _digest(path)
     runs = {"command": definition.shown, "files": files}
     name = f"server:{definition.name}"
@@ -226,6 +229,9 @@ def _new(pin: Pin, gone: _Gone, known: Known, now_s: float, *, has_room: bool) -
         return Changed.new(pin, why)
     if (old := gone.find(pin)) is not None:
         return Changed.since(pin.name, old, pin, since(known.pins[old.name][1], now_s))
+    if (twin := gone.find_twin(pin)) is not None:
+        words = f"is new, and its name looks like {_called(twin)}, which is there too"
+        return Changed(pin.name, None, pin, "is new, and its name looks like another's of its server", lambda: words)
     if orders := orders_in(json.dumps(pin.definition, ensure_ascii=False, default=str)):
         why = f"is new, and reads like an order: {', '.join(orders)}"
         return Changed.new(pin, why)
@@ -233,9 +239,11 @@ def _new(pin: Pin, gone: _Gone, known: Known, now_s: float, *, has_room: bool) -
 
 
 class _Gone:
-    """What a server no longer offers: what came instead may be some of it, under another name."""
+    """What a server no longer offers: what came instead may be some of it, under another name. And what it still does:
+    what came beside that may be meant to be taken for it."""
 
     def __init__(self, known: Known, pins: Iterable[Pin]) -> None:
+        self._known = known
         here = {pin.name for pin in pins}
         self._new = Counter(_kind_of(name) for name in here - known.pins.keys())
         self._by_kind: dict[str, list[Pin]] = {}
@@ -251,6 +259,15 @@ class _Gone:
         """Whether so much came and went at once that names are not compared."""
         kind = _kind_of(new.name)
         return len(self._by_kind.get(kind, ())) * self._new[kind] > MOST_COMPARED
+
+    @functools.cached_property
+    def _by_look(self) -> dict[tuple[str, str], Pin]:
+        return {look: pin for pin, _ in self._known.pins.values() for look in _looks_of(pin)}
+
+    def find_twin(self, new: Pin) -> Pin | None:
+        """What is called nearly as a new one is, to an eye or a model: `Weather` beside `weather`, or in letters of
+        another script. Addresses are not compared: two files may well differ in their case alone."""
+        return next((self._by_look[look] for look in _looks_of(new) if look in self._by_look), None)
 
     def find(self, new: Pin) -> Pin | None:
         """What a new one stands for: the same under another name, or nearly the same name; a name is no way around what
@@ -269,6 +286,15 @@ class _Gone:
 
 def _kind_of(name: str) -> str:
     return name.partition(":")[0]
+
+
+def _looks_of(pin: Pin) -> Iterator[tuple[str, str]]:
+    """What the name of a tool or a prompt looks like, with its kind; nothing of a resource."""
+    from pegboard.marks import looks_of
+
+    kind, _, name = pin.name.partition(":")
+    for look in sorted(looks_of(name[:200])) if kind in CALLED else ():
+        yield kind, look
 
 
 def _near_name(pin: Pin) -> str:

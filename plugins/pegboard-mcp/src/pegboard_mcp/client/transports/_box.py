@@ -25,7 +25,7 @@ from pegboard_confine.network import Rules
 from pegboard_confine.sandbox import Box, ConfineError, Policy, home_error, prepare
 from pegboard_mcp.client._errors import LinkError
 from pegboard_mcp.definitions import BOUNDS
-from pegboard_mcp.files import files_of
+from pegboard_mcp.files import PRIVATE, files_of
 from pegboard_mcp.packages import install_step
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def policy_of(
     certificates = {name: host[name] for name in CERTIFICATES if host.get(name)}
     env = {name: value for name, value in definition.env.items() if not installs or _OF_MANAGERS.match(name)}
     offline = {} if installs or install_step(definition.argv) is None else OFFLINE
-    files = () if installs else tuple(str(file) for key, file in files_of(definition) if key != "env_file")
+    files = () if installs else tuple(str(file) for key, file in files_of(definition) if key not in PRIVATE)
     return Policy(
         home=str(home_of(definition)),
         cwd="/tmp" if installs else definition.cwd or str(Path.cwd()),  # noqa: S108 - its own, inside
