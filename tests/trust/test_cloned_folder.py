@@ -46,7 +46,7 @@ class Plugin:
 
 @pytest.fixture
 def cloned(tmp_path: Path) -> tuple[Path, Path]:
-    """A folder of a stranger, and what is there once anything of it has been run."""
+    """A folder of somebody else, and what is there once anything of it has been run."""
     folder, mark = tmp_path / "cloned", tmp_path / "mark"
     folder.mkdir()
     for name in MODULES:

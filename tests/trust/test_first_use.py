@@ -392,7 +392,7 @@ async def test_another_script_behind_the_same_command_is_told_before_it_is_start
 async def test_what_a_folder_has_a_command_run_is_told_before_it_is_started(
     site: Site, host_with: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Attack: a stranger's project brings a module of the name that a server of the person's own is started by. Source:
+    """Attack: somebody else's project brings a module of the name that a server of the person's is started by. Source:
     CWE-427; `python -m` looks in the working directory first."""
     shutil.copy(SERVER, site.folder / "weather_server.py")
     table = {"command": sys.executable, "args": ["-m", "weather_server", str(site.folder)]}

@@ -127,6 +127,26 @@ def test_host_and_origin_are_held(host: bytes | None, origin: bytes | None, stat
     assert check.judge(headers) == status  # as it was remembered
 
 
+@pytest.mark.parametrize(
+    ("said", "status"),
+    [
+        ({"sec-fetch-site": "cross-site", "sec-fetch-dest": "image"}, 403),
+        ({"sec-fetch-site": "cross-site", "sec-fetch-dest": "iframe"}, 403),
+        ({"sec-fetch-site": "cross-site"}, 403),
+        ({"sec-fetch-site": "cross-site", "sec-fetch-dest": "document"}, 0),  # a person follows a link
+        ({"sec-fetch-site": "cross-site", "origin": "https://app.example"}, 0),
+        ({"sec-fetch-site": "cross-site", "origin": "https://evil.example"}, 403),
+        ({"sec-fetch-site": "same-site", "sec-fetch-dest": "image"}, 0),  # another port of this machine
+        ({"sec-fetch-site": "same-origin"}, 0),
+        ({"sec-fetch-site": "none"}, 0),
+    ],
+)
+def test_what_a_browser_sends_for_a_page_of_another_site_is_refused(said: dict[str, str], status: int) -> None:
+    check = HostCheck("127.0.0.1", allowed_hosts=(), allowed_origins=["https://app.example"])
+    headers = [(b"host", b"localhost"), *((name.encode(), value.encode()) for name, value in said.items())]
+    assert check.judge(headers) == status
+
+
 def test_two_hosts_or_origins_are_none() -> None:
     check = HostCheck("192.0.2.1", allowed_hosts=(), allowed_origins=())
     assert check.judge([(b"host", b"192.0.2.1"), (b"host", b"192.0.2.1")]) == 421

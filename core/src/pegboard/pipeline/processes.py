@@ -21,7 +21,7 @@ def lead_a_group() -> None:
 
 
 def keep_out_of_the_working_directory() -> None:
-    """Have no worker import what lies in the working directory, which may be a stranger's project.
+    """Have no worker import what lies in the working directory, which may be a project that somebody else made.
 
     multiprocessing starts `python -c`, and that looks there first: a file `multiprocessing.py` would be run before the
     worker knows where its parent imports from. `-P` (Python 3.11) leaves the folder out, and lasts no longer than that.

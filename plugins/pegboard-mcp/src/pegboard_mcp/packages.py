@@ -172,7 +172,7 @@ def taken_from_folder(argv: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, 
     """What a command takes from where it is started though no word of it is a path: names of files in that folder or in
     one above it, and in that folder alone.
 
-    A stranger's project brings such files, and with them it says what a command of yours runs there.
+    The project of somebody else brings such files, and says with them what a command of yours runs there.
     """
     words = _words_of(argv, _OBEYED)
     program = program_of(words[0]) if words else ""

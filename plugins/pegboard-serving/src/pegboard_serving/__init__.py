@@ -2,7 +2,9 @@
 
 Host and Origin are always held, against pages of other sites whose names were made to point here (DNS rebinding): a
 Host is a configured name, the bound address, or a bare IP address, which no name service can move; an Origin is one
-that was configured, or on loopback.
+that was configured, or on loopback. What a browser sends without an Origin for a page of another site - an image, a
+script, a frame, a `fetch` that may not read the answer - it tells apart (Fetch Metadata, W3C): of those only the page
+that a person goes to is served.
 
 A token is compared by its SHA-256 with all that are configured, each in constant time, and is never logged, kept or
 shown. Where an HTTP server asks for no credential, whoever reaches the port is let in: so the port is then on loopback
@@ -230,14 +232,21 @@ class HostCheck:
         self._known: dict[tuple[bytes, bytes | None], int] = {}
 
     def judge(self, headers: Iterable[tuple[bytes, bytes]]) -> int:
-        """The status to refuse a request with: 421 for its Host, 403 for its Origin; 0: it is served."""
-        host = origin = None
+        """The status to refuse a request with: 421 for its Host, 403 for its Origin or for a page of another site that
+        says none; 0: it is served."""
+        host = origin = site = dest = None
         hosts = origins = 0
         for name, value in headers:
             if name == b"host":
                 host, hosts = value, hosts + 1
             elif name == b"origin":
                 origin, origins = value, origins + 1
+            elif name == b"sec-fetch-site":
+                site = value
+            elif name == b"sec-fetch-dest":
+                dest = value
+        if site == b"cross-site" and origin is None and dest != b"document":
+            return 403
         if host is None or hosts > 1 or origins > 1:
             return 421 if hosts != 1 else 403
         known = self._known.get((host, origin))
