@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 import click
@@ -496,3 +497,23 @@ def test_a_missing_choice_is_told_in_one_line(capsys: pytest.CaptureFixture[str]
     assert first.startswith("error: Missing argument")
     assert first.endswith("Choose from: oak, elm")
     assert hint == "hint: plant --help"
+
+
+@pytest.mark.parametrize("command", [["list"], ["config"], ["trust"], ["check"], ["call", "add", "a=1"]])
+def test_a_working_directory_that_was_removed_is_named(command, run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    os.chdir(gone)
+    gone.rmdir()
+    answer = run(*command)
+    assert answer.status == 2
+    assert answer.err.startswith("error: the working directory is gone\nhint: ")
+
+
+def test_a_key_of_a_plugin_without_settings_is_refused(run, tools, tmp_path):
+    config = tmp_path / "wrong.toml"
+    config.write_text("[plugins.kit]\nallowed_commands = ['ls']\n", encoding="utf-8")
+    answer = run("--config", str(config), "list")
+    assert answer.status == 2
+    assert "plugins.kit.allowed_commands: expected no key: this plugin has no settings" in answer.err

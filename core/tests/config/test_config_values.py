@@ -396,6 +396,32 @@ def test_the_section_of_a_plugin_that_is_not_installed_says_what_to_install():
     assert "pip install pegboard-mcp" in str(caught.value)
 
 
+def test_a_plugin_without_settings_has_no_keys():
+    config = load({"plugins": {"clock": {"zone": "UTC"}, "bare": {}}})
+    config.check_none_set("bare")
+    config.check_none_set("unnamed")
+    with pytest.raises(
+        ConfigError, match=r"plugins\.clock\.zone: expected no key: this plugin has no settings"
+    ) as caught:
+        config.check_none_set("clock")
+    assert "[tools.NAME]" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ("x", ['core: expected a table, got "x", in the program']),
+        ({"tiemout_s": 1}, ["core.tiemout_s: expected a known key, got an unknown key (did you mean 'timeout_s'?)"]),
+    ],
+)
+def test_a_fault_of_the_core_table_is_said_once_and_with_its_place(table, said):
+    with pytest.raises(ConfigError) as caught:
+        load({"core": table})
+    assert [str(fault).removesuffix(", in the program") for fault in caught.value.faults] == [
+        one.removesuffix(", in the program") for one in said
+    ]
+
+
 def test_the_guards_to_observe_are_named_at_the_top():
     assert load({"observe": ["cooldown"]}).observe == ("cooldown",)
 

@@ -308,6 +308,10 @@ class Program(click.Group):
             import traceback
 
             note("".join(traceback.format_exception(problem)).rstrip())
+        if isinstance(problem, FileNotFoundError) and problem.filename is None:  # of `Path.cwd`: no stream says so
+            from pegboard.config._folders import gone_folder
+
+            problem = gone_folder()
         if isinstance(problem, (KeyboardInterrupt, click.Abort)):
             note(printable_line(" ".join(["interrupted", *getattr(problem, "__notes__", ())[:1]])))
             return INTERRUPTED

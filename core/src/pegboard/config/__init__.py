@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from pegboard.config._config import Config, Row
 from pegboard.config._files import NAMES, read_table
-from pegboard.config._folders import user_folder
+from pegboard.config._folders import expand_home, user_folder
 from pegboard.config._layers import ConfigFault, ValueOrigin
 from pegboard.config._load import find_found_file, load_config
 from pegboard.config._private import (
@@ -37,6 +37,7 @@ __all__ = [
     "ValueOrigin",
     "above_zero",
     "body_bytes",
+    "expand_home",
     "find_found_file",
     "is_held",
     "is_trusted",

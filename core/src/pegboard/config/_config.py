@@ -7,7 +7,6 @@ Both refuse what a file that was discovered but not trusted may not say: there i
 
 from __future__ import annotations
 
-import contextlib
 import functools
 from collections.abc import Mapping
 from itertools import islice
@@ -221,6 +220,18 @@ class Config:
         self._raise(unknown_key((*path, name), known) for name in raw if name not in known)
         return None if cls is None else self._settings_at(path, raw, cls)
 
+    def check_none_set(self, name: str) -> None:
+        """Require that the section of a plugin without settings holds nothing.
+
+        Raises:
+            ConfigError: it has keys, which nobody would read.
+        """
+        path = ("plugins", self._find_key("plugins", name) or name)
+        hint = "limits and permissions of its tools stand under [tools.NAME]"
+        section = self._tree.at(path)
+        keys = section if isinstance(section, dict) else ()
+        self._raise(Fault((*path, key), "no key: this plugin has no settings", "one", hint) for key in keys)
+
     def check_unknown(self, known_plugins: Iterable[str], quarantined: Iterable[str] = ()) -> None:
         """Require that each section `[plugins.NAME]` belongs to a plugin; those of quarantined ones are not unknown.
 
@@ -366,12 +377,13 @@ class Config:
         """The files that a table names: in fields that are marked so, and in what its class finds (`find_files`)."""
         from pathlib import Path
 
+        from pegboard.config._folders import expand_home
+
         for place, field, _, value in set_fields(cls, raw, path):
             if field.metadata.get("names_file"):
                 for one in value if isinstance(value, list) else [value]:
                     if isinstance(one, str):
-                        with contextlib.suppress(RuntimeError):  # the home of nobody
-                            yield place, Path(one).expanduser()
+                        yield place, expand_home(one)
         find = getattr(cls, "find_files", None)
         for below, file in find(read_loose(raw, cls)) if find is not None else ():
             yield (*path, *below), Path(file)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from pegboard.config._config import Config
 from pegboard.config._environment import SECTIONS, environment_layers
-from pegboard.config._folders import name_user_folder
+from pegboard.config._folders import name_user_folder, working_folder
 from pegboard.config._layers import PROGRAM, ConfigFault, Layer, Tree, ValueOrigin, expand
-from pegboard.config._structure import shorten
+from pegboard.config._settings import CoreSettings, keys_of
+from pegboard.config._structure import shorten, unknown_key
 from pegboard.errors import ConfigError, Fault, Step
 from pegboard.limits import CONFIG_LEVELS
 
@@ -60,7 +61,7 @@ def load_config(
     if source is None and found and environ.get("PEGBOARD_CONFIG"):
         source = environ["PEGBOARD_CONFIG"]
     faults: list[Fault] = []
-    here = os.getcwd() if cwd is None else os.fspath(cwd)  # noqa: PTH109 - pathlib takes long to import
+    here = working_folder() if cwd is None else os.fspath(cwd)
     layers: list[Layer] = []
     if source is not None or found:
         layers = _read_layers(source, here, user_dir, state_dir, faults, look=look, accept=accept)
@@ -98,7 +99,7 @@ def find_found_file(cwd: Path | None = None) -> Path | None:
     """
     from pegboard.config._files import find_file
 
-    there = find_file(os.getcwd() if cwd is None else cwd)  # noqa: PTH109 - as above
+    there = find_file(working_folder() if cwd is None else cwd)
     return there.path if there else None
 
 
@@ -136,7 +137,7 @@ def _read_layers(
 
         path = Path(cwd, source)
         # A person is told the name that they wrote: where the file lies is theirs to know.
-        named = os.fspath(source) if cwd == os.getcwd() else str(path)  # noqa: PTH109
+        named = os.fspath(source) if cwd == working_folder() else str(path)
         values = files.read_file(path, files.load_bytes(path, named=named), named=named)
         if values is None:
             raise ConfigError(
@@ -199,14 +200,18 @@ def _take_core_table(layer: Layer) -> list[Fault]:
     table = layer.values.get("core")
     if table is None:
         return []
+    del layer.values["core"]
     if not isinstance(table, dict):
         return [ConfigFault(("core",), "a table", shorten(table), origin=layer.origin)]
-    del layer.values["core"]
     faults: list[Fault] = []
+    known = keys_of(CoreSettings)
     for key, value in table.items():
         if key in SECTIONS:
             hint = f"write [{key}]"
             faults.append(ConfigFault(("core", key), "a setting of the host", "a table", hint, origin=layer.origin))
+        elif key not in known:
+            wrong = unknown_key(("core", key), known)
+            faults.append(ConfigFault(wrong.path, wrong.expected, wrong.got, wrong.hint, origin=layer.origin))
         elif key in layer.values:
             faults.append(ConfigFault((key,), "at the top or under [core]", "both", origin=layer.origin))
         else:

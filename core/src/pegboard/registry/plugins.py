@@ -156,6 +156,13 @@ class Plugins(Asking):
                 fill()
             except ConfigError as problem:
                 wrong.append(problem)
+        asked = {record.name for record, _ in self.implementations("provide_settings")}
+        for record in self.records.values():
+            if record.quarantined is None and record.name not in asked:
+                try:
+                    config.check_none_set(record.name)
+                except ConfigError as problem:
+                    wrong.append(problem)
         if not wrong:
             config.raise_held()
             return

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from pegboard import ConfigError, Fault
+from pegboard.config import expand_home
 from pegboard.limits import MANIFEST_LEVELS
 from pegboard.schema.jsontext import JsonTextError, loads, shorten, shorten_text
 from pegboard_manifest._cross import cross_faults
@@ -123,7 +124,7 @@ def load(path: str | os.PathLike[str]) -> Manifest:
     .. versionadded:: 0.1
     """
     try:
-        file = Path(path).expanduser()
+        file = expand_home(path)
         if file.is_dir():
             file /= FILE
         if file.exists() and not file.is_file():  # a pipe or a device may never end, or never begin

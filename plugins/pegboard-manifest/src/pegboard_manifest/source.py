@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pegboard import SourceState
+from pegboard.config import expand_home
 from pegboard.limits import DIGESTED_BYTES
 from pegboard.schema.jsontext import shorten_text
 from pegboard_manifest._reading import without_collector
@@ -134,7 +135,7 @@ def _once(files: Iterable[str]) -> list[str]:
     seen: dict[str, str] = {}
     for file in files:
         try:
-            key = str(Path(file).expanduser().resolve())
+            key = str(expand_home(file).resolve())
         except (OSError, ValueError, RuntimeError):  # who reads it says what is wrong
             key = file
         seen.setdefault(key, file)
@@ -143,7 +144,7 @@ def _once(files: Iterable[str]) -> list[str]:
 
 def _load_or_error(file: str) -> Manifest | ManifestError:
     try:
-        if Path(file).expanduser().is_dir():
+        if expand_home(file).is_dir():
             # Whoever trusts a configuration trusts the files that it names, as they stand; a folder has no such state.
             return ManifestError(f"{file} is a folder", hint=f"name the file: {Path(file, FILE)}")
         return load(file)
@@ -167,7 +168,7 @@ def _digest(file: str) -> str:
 
     path = Path(file)
     try:
-        with path.expanduser().open("rb") as opened:
+        with expand_home(path).open("rb") as opened:
             content = opened.read(MAX_DIGESTED)
     except (OSError, ValueError, RuntimeError):
         content = path.name.encode("utf-8", "replace")

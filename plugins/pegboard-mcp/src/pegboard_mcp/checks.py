@@ -100,12 +100,11 @@ def check_sdk() -> Iterator[Finding]:
 
 def check_found_files(settings: McpSettings) -> Iterator[Finding]:
     """MCP servers that other programs have in their usual places, and pegboard has not."""
-    from pathlib import Path
-
+    from pegboard.config import expand_home
     from pegboard_mcp.places import TITLES, found_files
 
     mine = {one.name for one in settings.definitions()}
-    read = Path(settings.config_file).expanduser() if settings.config_file else None
+    read = expand_home(settings.config_file) if settings.config_file else None
     for found in found_files():
         title = TITLES[found.program]
         if found.problem:

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import attrs
 
-from pegboard.config import looks_secret, mask_text
+from pegboard.config import expand_home, looks_secret, mask_text
 from pegboard_mcp.definitions import CONFINEMENT
 from pegboard_mcp.files import Names, Path_, Reference, fill, missing, project_of, variable_of
 from pegboard_mcp.packages import CONTAINERS, program_of
@@ -100,10 +100,10 @@ def _given(table: Mapping[str, Any], base: Path) -> dict[str, Any]:
 
     A folder with a variable in its name is not known here.
     """
-    home = Path.home()
+    home = expand_home("~")
     words = [table["cwd"]] if "cwd" in table else []
     words += [word for word in table.get("args", ()) if isinstance(word, str) and re.match(r"[./~]", word)]
-    found = [os.path.normpath(base / Path(word).expanduser()) for word in words if "$" not in word]
+    found = [os.path.normpath(base / expand_home(word)) for word in words if "$" not in word]
     folders = [one for one in found if os.path.isdir(one) and Path(one) not in (home, *home.parents)]  # noqa: PTH112
     return {"read": list(dict.fromkeys(folders))} if folders else {}
 

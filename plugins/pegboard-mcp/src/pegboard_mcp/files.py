@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pegboard import Fault
+from pegboard.config import expand_home
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -102,7 +103,7 @@ class Names:
 
     def _folder(self, name: str) -> str | None:
         if name == "userHome":
-            return os.path.expanduser("~")  # noqa: PTH111 - this one answers also where nobody has a home
+            return str(expand_home("~"))
         if name == "cwd":
             return str(Path.cwd())
         if name in ("pathSeparator", "/"):

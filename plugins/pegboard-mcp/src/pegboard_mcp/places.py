@@ -18,6 +18,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from pegboard.config import expand_home
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -73,7 +75,7 @@ class Surroundings(NamedTuple):
     @classmethod
     def here(cls) -> Surroundings:
         """Those of this process."""
-        home = Path(os.path.expanduser("~"))  # noqa: PTH111 - this one answers also where nobody has a home
+        home = expand_home("~")
         return cls(home, Path.cwd(), os.environ, sys.platform)
 
     @property

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from pegboard import ConfigError, Fault
+from pegboard.config import expand_home
 from pegboard_mcp.definitions import KEYS
 from pegboard_mcp.files import Path_, files_of
 from pegboard_mcp.rules import TableRules, is_http_url, type_of
@@ -101,7 +102,7 @@ def _add_file(known: _Known, file: str) -> None:
     from pegboard_mcp.foreign import read_servers
 
     own = {definition.name: definition for definition, _ in known.definitions}
-    servers, faults = read_servers(_expanded(file))
+    servers, faults = read_servers(expand_home(file))
     known.faults.extend(_below(("config_file",), fault) for fault in faults)
     for server in servers:
         same = own.get(server.name)
@@ -109,13 +110,6 @@ def _add_file(known: _Known, file: str) -> None:
             known.definitions.append((server.definition, ("config_file", *server.path)))
         elif same.identity != server.definition.identity:
             known.faults.append(_said_twice(server))
-
-
-def _expanded(file: str) -> Path:
-    try:
-        return Path(file).expanduser()
-    except RuntimeError:  # the home of nobody
-        return Path(file)
 
 
 def _said_twice(server: ForeignServer) -> Fault:

@@ -10,11 +10,11 @@ import math
 import os
 import signal
 import threading
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pegboard import ConfigError, PegboardError
 from pegboard.cli import printable_line
+from pegboard.config import expand_home
 from pegboard_chat.commands import _files
 from pegboard_chat.commands._prompt import Prompt
 from pegboard_chat.contract import ModelError
@@ -234,7 +234,7 @@ class Conversing:
         if not argument and talk.save is None:
             talk.shown.tell("name a file: /save FILE", dim=False)
             return
-        path = Path(argument).expanduser() if argument else talk.save
+        path = expand_home(argument) if argument else talk.save
         assert path is not None, "one of them is there"
         before, version = talk.save, talk.version
         try:

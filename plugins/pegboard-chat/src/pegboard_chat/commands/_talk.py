@@ -12,6 +12,7 @@ import attrs
 import click
 
 from pegboard import ConfigError
+from pegboard.config import expand_home
 from pegboard_chat.attachments import MAX_ATTACHED_BYTES, block_of, utf8_text
 from pegboard_chat.commands import _files
 from pegboard_chat.contract import ModelError, Stop
@@ -173,7 +174,7 @@ class Talk:
         from pegboard_chat.conversation import Usage
 
         self.options = options
-        self.save = None if options.save is None else Path(options.save).expanduser()
+        self.save = None if options.save is None else expand_home(options.save)
         self.version = None if self.save is None else _files.version_of(self.save)
         self.conversation: Conversation | None = self._start()
         self.attached = [attachment(name) for name in options.attach]
@@ -208,7 +209,7 @@ class Talk:
                     )
                 found = _files.load_conversation(self.save)
         if self.options.load is not None:
-            found = _files.load_conversation(Path(self.options.load).expanduser())
+            found = _files.load_conversation(expand_home(self.options.load))
         if self.options.system is not None:
             found = Conversation(
                 argument_text(self.options.system, "--system"), found.messages if found is not None else ()

@@ -10,6 +10,7 @@ import attrs
 import click
 
 from pegboard import ConfigError
+from pegboard.config import expand_home
 from pegboard_chat.commands._talk import tell_absent, wait_for_sources
 from pegboard_chat.commands.chat import _complete_model
 
@@ -84,7 +85,7 @@ class Options:
 
             if Path(self.picture).suffix.lower() != ".svg":
                 raise click.UsageError("--picture writes SVG: name a file that ends in .svg")
-            require_writable(Path(self.picture).expanduser())
+            require_writable(expand_home(self.picture))
 
     def over(self, found: EvalFile) -> EvalFile:
         """The file with what the options say over it.
@@ -228,7 +229,7 @@ class Evaluation:
 
         title = f"{self._name}: {', '.join(dict.fromkeys(one.model for one in report.series))}"
         drawn = as_svg(title, report.rows, [one.label for one in report.series], self._found.thresholds.rate)
-        write_private(Path(name).expanduser(), drawn)
+        write_private(expand_home(name), drawn)
 
     def _cost_of(self, series: Series) -> str:
         from pegboard_chat.commands._shown import counted, money

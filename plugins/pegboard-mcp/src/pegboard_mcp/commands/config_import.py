@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pegboard import ConfigError, Fault
+from pegboard.config import expand_home
 from pegboard.schema import hint_of
 from pegboard.text import visible
 
@@ -56,7 +57,7 @@ def config_import(
     from pegboard_mcp.config_import import import_servers
     from pegboard_mcp.foreign import read_tables
 
-    path = Path(file).expanduser()
+    path = expand_home(file)
     given = read_tables(path)
     whole = [fault for fault in given.faults if not fault.path]
     if whole:
@@ -106,7 +107,7 @@ def _target(run: ProgramRun, named: str | None) -> Path:
     from pegboard.config import find_found_file
 
     path = named or run.config or os.environ.get("PEGBOARD_CONFIG")
-    found = Path(path).expanduser() if path else find_found_file() or Path.cwd() / TARGET
+    found = expand_home(path) if path else find_found_file() or Path.cwd() / TARGET
     if found.suffix != ".toml":
         raise ConfigError(
             f"{found} is not a TOML file, and is left as it is",

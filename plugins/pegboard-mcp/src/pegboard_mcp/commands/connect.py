@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pegboard import ConfigError
+from pegboard.config import expand_home
 from pegboard.text import visible
 from pegboard_mcp import places
 
@@ -54,7 +55,7 @@ def connect(
         _connect(place, name, entry_for(program, run, user), only_print=only_print)
         _offer_probe(place.path, without=name)
         if run.mcp_config is not None:
-            _offer_probe(Path(run.mcp_config).expanduser())
+            _offer_probe(expand_home(run.mcp_config))
 
 
 def _place_of(program: str, *, project: bool) -> Place:
@@ -125,7 +126,7 @@ def options_of(run: ProgramRun) -> list[str]:
 
 
 def _whole(path: str | None) -> str | None:
-    return None if path is None else os.path.abspath(Path(path).expanduser())  # noqa: PTH100 - a link stays one
+    return None if path is None else os.path.abspath(expand_home(path))  # noqa: PTH100 - a link stays one
 
 
 # -- in, and out again

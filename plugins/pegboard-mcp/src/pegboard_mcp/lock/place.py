@@ -30,9 +30,11 @@ def name_of(path: Path) -> str:
     user's own, is nobody's business."""
     from pathlib import Path
 
-    with contextlib.suppress(OSError, RuntimeError, ValueError):
+    from pegboard.config import expand_home
+
+    with contextlib.suppress(OSError, ValueError):
         here = Path.cwd()
         if path.name == NAME and path.parent in (here, *here.parents):  # one that is found
             return os.path.relpath(path, here)
-        return f"~/{path.relative_to(Path.home())}"
+        return f"~/{path.relative_to(expand_home('~'))}"
     return str(path)

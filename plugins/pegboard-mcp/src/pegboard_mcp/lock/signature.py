@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pegboard import PegboardError
+from pegboard.config import expand_home
 from pegboard.text import visible
 from pegboard_mcp.lock.place import name_of
 
@@ -101,10 +102,7 @@ def is_there(path: Path) -> bool:
 def signers_path(settings: McpSettings) -> Path:
     """The file of those who may sign: what the settings name, else the user's own."""
     if settings.lock_signers is not None:
-        named = Path(settings.lock_signers)
-        with contextlib.suppress(RuntimeError):  # there is no such user
-            named = named.expanduser()
-        return named
+        return expand_home(settings.lock_signers)
     from pegboard.config import user_folder
 
     return user_folder("config") / SIGNERS
@@ -376,7 +374,7 @@ def sign_lock(path: Path, content: bytes, key: Path | None) -> Signature:
 
 
 def _default_key() -> Path:
-    folder = Path("~/.ssh").expanduser()
+    folder = expand_home("~/.ssh")
     found = [folder / f"{name}{end}" for name in KEYS for end in ("", ".pub") if (folder / f"{name}{end}").is_file()]
     if not found:
         raise SignatureError(

@@ -51,12 +51,9 @@ def check_tool(tool: Tool, settings: McpSettings) -> None:
 def lock_path(settings: McpSettings) -> Path | None:
     """The lock that holds here: what the settings name, whether it is there or not, else the nearest one upwards."""
     if settings.lock_file is not None:
-        from pathlib import Path
+        from pegboard.config import expand_home
 
-        named = Path(settings.lock_file)
-        with contextlib.suppress(RuntimeError):  # there is no such user
-            named = named.expanduser()
-        return named
+        return expand_home(settings.lock_file)
     try:
         return find_lock(os.getcwd())  # noqa: PTH109 - see there
     except OSError:  # the working directory is gone

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
+from pegboard.config import expand_home
 from pegboard.limits import HELP_LEVELS
 from pegboard_manifest import sanitise
 from pegboard_toolgen._progress import say
@@ -286,7 +287,7 @@ def _probe(found: _Found, kind: Way | None) -> tuple[_Look | None, str]:
 
 def _user_base(found: _Found) -> dict[str, str]:
     """Where the script lies in the user's own installation, its modules do too; HOME is another one in the child."""
-    base = Path.home() / ".local"
+    base = expand_home("~") / ".local"
     return {"PYTHONUSERBASE": str(base)} if found.file.parent == base / "bin" else {}
 
 
