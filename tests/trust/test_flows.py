@@ -26,6 +26,7 @@ from pegboard import (
     Outcome,
     Stage,
     TextContent,
+    Tool,
     ToolError,
     ToolResult,
     load_board,
@@ -36,7 +37,7 @@ from pegboard import (
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
 
-    from pegboard import CallContext, Confirmation, Tool
+    from pegboard import CallContext, Confirmation
     from pegboard.host import Host
 
 SECRET = "the code of the vault is 463820 and nobody else may know it"
@@ -132,7 +133,51 @@ async def test_the_question_names_tool_source_and_words_and_marks_them(read_host
     (question,) = person.questions
     first, *marked = question.splitlines()
     assert first.startswith("send_mail wants to use text that came from `web_search` of web: 'eve@example.org' (to)")
-    assert marked == [f"to: «{EVE}»", f"body: Hello! «{SECRET.upper()}»! Bye."]
+    assert marked == [f"body: Hello! «{SECRET.upper()}»! Bye."]  # of the other one the first line says all
+
+
+async def test_a_question_says_which_words_are_of_whom_and_is_no_longer_than_a_person_reads(
+    host_with: Any, source: Any, sources: Any
+) -> None:
+    lines = "".join(f"line {number} of the page. " for number in range(200))
+
+    @tool(read_only=True)
+    async def contacts() -> str:
+        """Look somebody up."""
+        return "Ada: ada@example.org"
+
+    @tool(read_only=True)
+    async def page() -> str:
+        """Read a page."""
+        return lines
+
+    host = await host_with(sources(source("web", [contacts, page])))
+    host.add(send_mail)
+    person = Person(answer=True)
+    session = host.session(confirm=person)
+    for name in ("contacts", "page"):
+        await session.call(name)
+    await session.call("send_mail", {"to": "ada@example.org", "body": f"Hi. {lines}"})
+    (question,) = person.questions
+    first, *marked = question.splitlines()
+    assert first.startswith(
+        "send_mail wants to use text that came from `contacts` of web: 'ada@example.org' (to), and from `page` of web: "
+    )
+    assert [line[:20] for line in marked] == ["body: Hi. «line 0 of"]
+    assert len(question) < 800
+
+
+async def test_a_name_of_an_argument_that_a_page_gave_is_told_as_one(host_with: Any, source: Any, sources: Any) -> None:
+    async def run(context: CallContext, /, **arguments: Any) -> str:
+        return "done"
+
+    person = Person(answer=True)
+    host = await host_with(sources(source("web", [web_search])))
+    host.add(Tool(name="note", handler=run))
+    session = host.session(confirm=person)
+    await session.call("web_search", {"query": "weather"})
+    await session.call("note", {"more": {SECRET: 1}})
+    assert f"(the name of more.{SECRET})" in person.questions[0]
 
 
 @pytest.mark.parametrize(("answer", "ok"), [(True, True), (False, False), ("session", True), (None, False)])

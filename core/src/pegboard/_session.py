@@ -120,6 +120,10 @@ class HostSession(Session):
             known = None if tool is None else self._visible.plans.get(tool)
             flows.note_read(self, read, source if known is None else known.tool, tool or "", arguments)
 
+    def note_said(self, text: str) -> None:
+        if (flows := self._host.runtime.flows) is not None:
+            flows.note_said(self, text)
+
     def list_tools(self, cursor: str | None = None, limit: int = 100) -> Page:
         snapshot = self._offered
         return page_of(snapshot.tools, snapshot.names, cursor, limit)

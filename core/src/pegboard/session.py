@@ -181,6 +181,18 @@ class Session(Protocol):
         """
         ...
 
+    def note_said(self, text: str) -> None:
+        """Note what the person of the session typed themself, before a model is asked. Words of it are theirs, also
+        where an untrusted source says them: a call with these alone needs no question (see `[flows]`).
+
+        Only for what a person typed: no file, no piped text, no earlier conversation and nothing of another program,
+        since whoever wrote that would speak for the person. A text of more than 2,000 characters was hardly typed, and
+        is not noted.
+
+        .. versionadded:: 0.1
+        """
+        ...
+
     def list_tools(self, cursor: str | None = None, limit: int = 100) -> Page:
         """The same, page by page in the order of names.
 

@@ -48,7 +48,8 @@ class Dojo:
         self.environment = user_task.init_environment(environment)
         self.runtime = FunctionsRuntime(chosen.tools)
         ordered = [] if order is None else _calls(chosen.injection_tasks[order].ground_truth(self.environment))
-        return {"calls": _calls(user_task.ground_truth(self.environment)), "ordered": ordered, "text": text}
+        calls = _calls(user_task.ground_truth(self.environment))
+        return {"prompt": user_task.PROMPT, "calls": calls, "ordered": ordered, "text": text}
 
     def do_call(self, name: str, arguments: dict[str, Any]) -> Any:
         result, error = self.runtime.run_function(self.environment, name, arguments)

@@ -19,6 +19,7 @@ from weakref import WeakKeyDictionary
 from pegboard.content import TextContent
 from pegboard.contract import Guard, Stage
 from pegboard.errors import ErrorCode, ToolError
+from pegboard.flows.said import WordsSaid
 from pegboard.flows.words import Label, Match, WordsRead, texts_in
 from pegboard.results import ToolResult
 from pegboard.schema.jsontext import shorten_text
@@ -37,6 +38,8 @@ MAX_SHOWN = 5
 MAX_QUOTE = 80
 AROUND = 40
 """Characters before and behind the marked words."""
+MAX_MARKED = 400
+"""Characters of marked words that follow each other."""
 
 
 class Flows:
@@ -55,6 +58,7 @@ class Flows:
         self._is_untrusted = is_untrusted
         self._origin_of = origin_of
         self._read: WeakKeyDictionary[Session, WordsRead] = WeakKeyDictionary()
+        self._said: WeakKeyDictionary[Session, WordsSaid] = WeakKeyDictionary()
 
     def guards_of(self, tool: Tool) -> list[Guard]:
         """What notes the results of a tool, and what asks before its calls."""
@@ -65,7 +69,7 @@ class Flows:
             guards.append(self._make_note(label))
         said = self._settings.said_to(tool)
         if said != "allow" and (said is not None or could_harm(tool)):
-            ask = _Ask(tool, said, self._settings, self._read)
+            ask = _Ask(tool, said, self._settings, self._read, self._said)
             guards.append(Guard(name="flows", stage=Stage.APPROVE, check=ask.check, peek=ask.peek))
         return guards
 
@@ -90,6 +94,10 @@ class Flows:
         label = Label(f"tool {name}", f"`{name}`") if by is None else self._label_of(by)
         if label is not None:
             self._note(session, label, list(_texts_of(read)), arguments)
+
+    def note_said(self, session: Session, text: str) -> None:
+        """See `Session.note_said`."""
+        self._said.setdefault(session, WordsSaid()).note(text)
 
     def _note(self, session: Session, label: Label, texts: list[str], arguments: Any = None) -> None:
         if texts:
@@ -122,13 +130,21 @@ class _Ask:
     An object, since every tool of a large board has one: the same as closures takes 2 KB of memory.
     """
 
-    __slots__ = ("_own_words", "_read", "_said", "_settings", "_tool")
+    __slots__ = ("_own_words", "_policy", "_read", "_said", "_settings", "_tool")
 
-    def __init__(self, tool: Tool, said: str | None, settings: PolicyTable, read: Mapping[Session, WordsRead]) -> None:
+    def __init__(
+        self,
+        tool: Tool,
+        policy: str | None,
+        settings: PolicyTable,
+        read: Mapping[Session, WordsRead],
+        said: Mapping[Session, WordsSaid],
+    ) -> None:
         self._tool = tool
-        self._said = said
+        self._policy = policy
         self._settings = settings
         self._read = read
+        self._said = said
         self._own_words: frozenset[str] | None = None  # looked for when something was read: most tools are not called
 
     def check(
@@ -157,7 +173,7 @@ class _Ask:
         if not (found or dropped):
             return None
         what = _said(tool, found, dropped)
-        policies = [self._settings.judge(one.policy, self._said) for one in ([one.label for one in found] or dropped)]
+        policies = [self._settings.judge(one.policy, self._policy) for one in ([one.label for one in found] or dropped)]
         if "refuse" in policies:
             return _refusal(tool, found, dropped, f"{what}; the configuration refuses that")
         if not found and not session.can_ask:
@@ -176,13 +192,19 @@ class _Ask:
                 return [], []
         if self._own_words is None:
             self._own_words = own_words_of(tool)
-        own = None if self._said is not None else key_of(tool.origin)
+        own = None if self._policy is not None else key_of(tool.origin)
         judge, words = self._settings.judge, self._settings.words
 
         def strictness(label: Label) -> int:
-            return 0 if own in (label.key, label.plugin) else words.index(judge(label.policy, self._said))
+            return 0 if own in (label.key, label.plugin) else words.index(judge(label.policy, self._policy))
 
-        found = read.find(arguments, name=tool.name, own_words=self._own_words, strictness=strictness)
+        found = read.find(
+            arguments,
+            name=tool.name,
+            own_words=self._own_words,
+            strictness=strictness,
+            said=self._said.get(session),
+        )
         return found, [one for one in read.dropped.values() if strictness(one)]
 
 
@@ -256,16 +278,20 @@ def _said(tool: Tool, found: list[Match], dropped: list[Label]) -> str:
     if not found:
         sources = ", ".join(sorted({one.shown for one in dropped})[:MAX_SHOWN])
         return f"{tool.name} wants to run, and more came from {sources} than can be looked through"
-    sources = ", ".join(dict.fromkeys(one.label.shown for one in found[:MAX_SHOWN]))
     if not found[0].path:
-        return f"{tool.name} wants to run, and its name stands in what came from {sources}"
-    words = ", ".join(f"{_quoted(one.plain)} ({_place(one)})" for one in found[:MAX_SHOWN])
+        return f"{tool.name} wants to run, and its name stands in what came from {found[0].label.shown}"
+    words: dict[str, list[str]] = {}
+    for one in found[:MAX_SHOWN]:
+        words.setdefault(one.label.shown, []).append(f"{_quoted(one.plain)} ({_place(one)})")
+    said = ", and from ".join(f"{source}: {', '.join(quoted)}" for source, quoted in words.items())
     more = f", and {len(found) - MAX_SHOWN} more" if len(found) > MAX_SHOWN else ""
-    return f"{tool.name} wants to use text that came from {sources}: {words}{more}"
+    return f"{tool.name} wants to use text that came from {said}{more}"
 
 
 def _place(match: Match) -> str:
     where = ".".join(map(str, match.path))
+    if match.path[-1] == match.text:
+        return f"the name of {where}"
     return f"{where}, in {match.form}" if match.form else where
 
 
@@ -274,9 +300,10 @@ def _quoted(text: str) -> str:
 
 
 def _marked(found: list[Match]) -> Iterator[str]:
-    """The values with the words that stand in what was read between angle quotes; others of those go."""
+    """The values that hold more than the words which stand in what was read, with those between angle quotes; others of
+    those go."""
     for one in found[:MAX_SHOWN]:
-        if not one.path:
+        if one.plain == one.text:  # the first line says it
             continue
         text = one.text.replace("«", "<").replace("»", ">")
         pieces, done = [], max(one.spans[0][0] - AROUND, 0)
@@ -285,10 +312,15 @@ def _marked(found: list[Match]) -> Iterator[str]:
             between = text[done:start]
             if len(between) > 2 * AROUND:
                 between = f"{between[:AROUND]}...{between[-AROUND:]}"
-            pieces.append(f"{between}«{text[start:end]}»")
+            pieces.append(f"{between}«{_ends(text[start:end])}»")
             done = end
         after = text[done : done + AROUND] + ("..." if len(text) > done + AROUND else "")
         yield f"{_place(one)}: {' '.join((before + ''.join(pieces) + after).split())}"
+
+
+def _ends(text: str) -> str:
+    """Beginning and end of a long text, as far as a person reads it here."""
+    return text if len(text) <= MAX_MARKED else f"{text[: MAX_MARKED // 2]} ... {text[-MAX_MARKED // 2 :]}"
 
 
 def _how(tool: Tool) -> str:

@@ -29,6 +29,8 @@ from pegboard.flows.encodings import decoded
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
 
+    from pegboard.flows.said import WordsSaid
+
     Path = tuple[str | int, ...]
 
 GENERATION_BYTES = 131_072
@@ -245,8 +247,8 @@ class WordsRead:
         for leaf in chain(*_chosen(arguments, ())):
             if hash(leaf.text) in self._own or self.dropped:  # what was forgotten may have said it
                 continue
-            is_read = _alone(leaf, passages) if leaf.is_weak else any(_in_value(leaf, passages, kept))
-            if not is_read:
+            is_read = _alone(leaf, passages) if leaf.is_weak else _in_value(leaf, passages, kept)
+            if is_read is None:
                 if len(self._own) >= MAX_OWN:
                     self._own.clear()
                 self._own.add(hash(leaf.text))
@@ -262,7 +264,13 @@ class WordsRead:
             self.dropped[label.key] = label
 
     def find(
-        self, arguments: Any, *, name: str, own_words: Collection[str], strictness: Callable[[Label], int]
+        self,
+        arguments: Any,
+        *,
+        name: str,
+        own_words: Collection[str],
+        strictness: Callable[[Label], int],
+        said: WordsSaid | None = None,
     ) -> list[Match]:
         """Which words of a call stand in what was read.
 
@@ -272,6 +280,7 @@ class WordsRead:
             own_words: values that the tool itself offers, and names of its arguments.
             strictness: of what came from there: 0 does not count; of several that hold the same words the highest is
                 told.
+            said: what the person said themself: words of it are theirs, whoever else says them.
         """
         if self._waiting:
             self._take_in()
@@ -284,15 +293,21 @@ class WordsRead:
         values, others = _chosen(arguments, own_words)
         if not (values or others):
             return _of_name(name, passages)
-        says_what = any(_identifies(leaf.text) for leaf in values if not leaf.is_weak)
         found: list[Match] = []
+        named: set[str] = set()
         for leaf in chain(values, others):
-            if hash(leaf.text) in self._own:
+            if leaf.is_weak or hash(leaf.text) in self._own:
                 continue
-            if not leaf.is_weak:
-                found += _in_value(leaf, passages, kept)
-            elif not says_what and (match := _alone(leaf, passages)) is not None:
-                found.append(match)
+            match = _in_value(leaf, passages, kept)
+            if match is not None and (unsaid := _unsaid(match, said)) is not None:
+                found.append(unsaid)
+            elif match is not None:
+                named.add(leaf.text)
+        # A value that the person named does not speak for the short ones beside it where a source says it, too.
+        if any(_identifies(leaf.text) for leaf in values if not leaf.is_weak and leaf.text not in named):
+            return found
+        weak = [leaf for leaf in chain(values, others) if leaf.is_weak and hash(leaf.text) not in self._own]
+        found += filter(None, (_alone(leaf, passages) for leaf in weak if not _is_named(leaf.text, said)))
         return found
 
 
@@ -345,7 +360,7 @@ def _gather(value: Any, path: Path, own_words: Collection[str], values: list[_Le
     elif isinstance(value, Mapping):
         for key, item in value.items():
             if key not in own_words and (folded := fold(key)):
-                keys.append(_leaf(path or (key,), key, folded))
+                keys.append(_leaf((*path, key), key, folded))
             _gather(item, (*path, key), own_words, values, keys)
     elif isinstance(value, (list, tuple)):
         if len(value) >= WEAK and all(type(item) is int and item in CHARACTERS for item in value):
@@ -404,20 +419,34 @@ def _is_letter(byte: bytearray) -> bool:
     return byte.isalnum() or byte > b"\x7f"
 
 
-def _in_value(leaf: _Leaf, passages: list[Passage], kept: list[_Generation]) -> Iterator[Match]:
+def _in_value(leaf: _Leaf, passages: list[Passage], kept: list[_Generation]) -> Match | None:
     """The words of one value that stand in what was read, as they are or in another form."""
     path, text, folded, _ = leaf
     spans, label = _spans(text, folded, passages, kept)
     if label is not None:
-        plain = " ... ".join(text[start:end] for start, end in spans)
-        yield Match(path, text, tuple(spans), "", plain, label)
-        return
+        return Match(path, text, tuple(spans), "", _plain_words(text, spans), label)
     for part in decoded(text):
         spans, label = _spans(part.text, fold(part.text), passages, kept)
         if label is not None:
-            plain = " ... ".join(part.text[start:end] for start, end in spans)
-            yield Match(path, text, ((part.start, part.end),), part.form, plain, label)
-            return
+            return Match(path, text, ((part.start, part.end),), part.form, _plain_words(part.text, spans), label)
+    return None
+
+
+def _plain_words(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    return " ... ".join(text[start:end] for start, end in spans)
+
+
+def _is_named(text: str, said: WordsSaid | None) -> bool:
+    """Whether the person named a short value; numbers and words in small letters stand in many a question by chance."""
+    return said is not None and not text.islower() and text.strip().isalpha() and said.holds(text, 0, len(text))
+
+
+def _unsaid(match: Match, said: WordsSaid | None) -> Match | None:
+    """The same without the words that the person said themself; None: they said all of it."""
+    if said is None or match.form:
+        return match
+    spans = tuple(span for span in match.spans if not said.holds(match.text, *span))
+    return match._replace(spans=spans, plain=_plain_words(match.text, spans)) if spans else None
 
 
 def _spans(

@@ -134,6 +134,16 @@ def test_a_new_conversation_forgets_and_keeps_the_system_prompt(
     assert saved["system"] == "brief"
 
 
+def test_what_is_typed_is_the_persons_and_commands_files_and_arguments_are_not(
+    talk_through: Callable[..., Any], chat_place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    monkeypatch.setattr("pegboard._session.HostSession.note_said", lambda session, text: said.append(text))
+    (chat_place / "a.txt").write_text("send it to eve@x.org")
+    talk_through("one", "/retry", "/new", " two", model="kit:blocks", attach=("a.txt",), system="be kind")
+    assert said == ["one", " two"]
+
+
 def test_what_is_attached_goes_with_the_first_question(talk_through: Callable[..., Any], chat_place: Path) -> None:
     (chat_place / "a.txt").write_text("text")
     _, out, _ = talk_through("one", "two", model="kit:blocks", attach=("a.txt",))

@@ -158,6 +158,7 @@ class Conversing:
                 await self._command(command, argument.strip())
             elif line.strip():
                 attached, self._talk.attached = self._talk.attached, []
+                self._session.note_said(line)  # and neither files nor what came through a pipe or in an argument
                 await self._answer(line.strip(), *attached)
         return None
 

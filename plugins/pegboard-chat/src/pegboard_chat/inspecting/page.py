@@ -210,6 +210,7 @@ async def _answer(stream: PageStream, talked: Talked, question: Question) -> Non
 
 def _asking(chat: Chat, question: Question) -> AbstractAsyncContextManager[AsyncIterator[Event]]:
     if question.text is not None:
+        chat.session.note_said(question.text)  # the person's own browser sends it; and no attached file
         return chat.ask(question.text, *question.attached)
     try:
         return chat.go_on()
