@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from pegboard_confine import kernel
-from pegboard_confine.bounds import Bounds
+from pegboard_confine.bounds import TOGETHER, Bounds, unbounded_together
 
 resource = pytest.importorskip("resource", reason="nothing is confined where there are no rlimits")
 pytestmark = pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="prlimit is Linux's")
@@ -52,3 +53,26 @@ def test_the_filter_of_a_program_that_is_watched_lets_tracing_through_and_nothin
     for machine, numbers in kernel.BEYOND_PROCESSES.items():
         assert set(numbers) - set(kernel.BEYOND_NAMESPACES[machine]) == set(kernel.TRACING[machine])
     assert len(kernel.program_of(kernel.BEYOND_NAMESPACES)) < len(kernel.program_of(kernel.BEYOND_PROCESSES))
+
+
+@pytest.mark.parametrize(
+    ("own", "files", "left"),
+    [
+        ("0::/user/a\n", {}, ("memory", "processes", "the processor")),
+        ("0::/user/a\n", {"user/a/memory.max": "max\n", "user/a/cpu.max": "max 100000\n"}, tuple(TOGETHER)),
+        ("0::/user/a\n", {"user/a/memory.max": "max\n", "user/memory.max": "8000\n"}, ("processes", "the processor")),
+        ("0::/user/a\n", {"user/b/memory.max": "8000\n"}, tuple(TOGETHER)),
+        ("0::/\n", {"memory.max": "1\n", "pids.max": "9\n", "cpu.max": "200000 100000\n"}, ()),  # of a container
+        ("4:memory:/x\n3:cpu,cpuacct:/\n0::/\n", {}, ("processes",)),
+        ("", {}, tuple(TOGETHER)),
+        ("nothing that is known\n", {}, tuple(TOGETHER)),
+    ],
+)
+def test_what_no_control_group_bounds_is_known(
+    tmp_path: Path, own: str, files: dict[str, str], left: tuple[str, ...]
+) -> None:
+    (tmp_path / "own").write_text(own)
+    for name, text in files.items():
+        (tmp_path / "groups" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "groups" / name).write_text(text)
+    assert unbounded_together(tmp_path / "own", tmp_path / "groups") == left

@@ -102,6 +102,7 @@ def test_a_name_leads_to_a_private_address_that_is_named_too() -> None:
         ("localhost", True), ("LOCALHOST.", True), ("a.localhost", True), ("metadata", True), ("nas.local", True),
         ("x.internal", True), ("127.0.0.1", True), ("0.0.0.0", True), ("100.100.100.200", True), ("::1", True),
         ("::ffff:10.0.0.1", True), ("fd00::1", True), ("fdroid.org", False), ("example.org", False),
+        ("127.1", True), ("0x7f.1", True), ("2130706433", True), ("10.0.0.0x1", True),
         ("10.example.org", False), ("93.184.216.34", False), ("2606:2800:220:1::1", False),
     ],
 )  # fmt: skip

@@ -12,7 +12,7 @@ import pytest
 import trio
 
 from pegboard import Finding
-from pegboard_mcp.checks import check_found_files, check_servers
+from pegboard_mcp.checks import check_confinement, check_found_files, check_servers
 from pegboard_mcp.settings import McpSettings, ServerSettings
 
 SERVER = """
@@ -123,3 +123,23 @@ def test_a_file_that_cannot_be_read_is_a_note(look: Any, tmp_path: Path) -> None
     (tmp_path / ".mcp.json").write_text("{")
     (only,) = check_found_files(McpSettings())
     assert (only.severity, only.what) == ("note", "a file of MCP servers cannot be read")
+
+
+@pytest.mark.parametrize(("user", "left", "told"), [
+    (0, ("memory", "processes"), ["confined servers run as root", "confined servers may use the whole machine"]),
+    (0, (), ["confined servers run as root"]),
+    (1000, ("memory",), ["confined servers may use the whole machine"]),
+    (1000, (), []),
+])  # fmt: skip
+def test_what_a_sandbox_does_not_hold_here_is_said(
+    monkeypatch: pytest.MonkeyPatch, user: int, left: tuple[str, ...], told: list[str]
+) -> None:
+    from pegboard_confine import bounds
+
+    monkeypatch.setattr("os.geteuid", lambda: user, raising=False)
+    monkeypatch.setattr(bounds, "unbounded_together", lambda: left)
+    free = McpSettings(servers={"free": python("pass")})
+    assert list(check_confinement(free)) == []
+    found = list(check_confinement(McpSettings(servers={"held": python("pass", confine=True)})))
+    assert [one.what for one in found] == told
+    assert {one.where for one in found} <= {"held"}

@@ -91,6 +91,9 @@ ELSEWHERE = (
     "http://evil.example/x", "http://169.254.169.254/latest/meta-data", "http://127.0.0.1:9/x", "http://mcp.example/x",
     "file:///etc/passwd", "javascript:alert(1)", "a:$(calc.exe)", "calc.exe", "ftp://evil.example/x",
     "http://user:secret@evil.example/x", "//evil.example/x", "https://", "https://a@evil.example/x",
+    "https://169.254.169.254/latest/meta-data", "https://127.0.0.1:9/x", "https://localhost/x", "https://[::1]/x",
+    "https://[::ffff:10.0.0.1]/x", "https://192.168.1.1/x", "https://router/x", "https://nas.local/x",
+    "https://2130706433/x", "https://0x7f.1/x", "https://127.1/x", "https://localhost./x",
 )  # fmt: skip
 
 
@@ -101,7 +104,7 @@ def no_keyring(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def is_right(url: str) -> bool:
     parts = urlsplit(url)
-    return parts.scheme == "https" and bool(parts.hostname) and "@" not in parts.netloc
+    return parts.scheme == "https" and (parts.hostname or "").endswith(".example") and "@" not in parts.netloc
 
 
 @pytest.mark.parametrize("value", ELSEWHERE)
@@ -120,7 +123,7 @@ async def test_a_refused_address_is_named_with_what_to_do(tmp_path: Any) -> None
     with pytest.raises(LinkError) as refused:
         await Scripted(metadata="http://evil.example/x").log_in(tmp_path)
     assert "http://evil.example/x" in refused.value.explanation
-    assert "neither its own origin nor over https" in refused.value.explanation
+    assert "neither its own origin nor a public address over https" in refused.value.explanation
 
 
 async def test_what_is_named_over_https_is_asked_and_carries_nothing_that_was_the_servers(tmp_path: Any) -> None:
@@ -150,6 +153,12 @@ async def test_what_is_named_over_https_is_asked_and_carries_nothing_that_was_th
         ("http://127.0.0.1:3000/mcp", "http://10.0.0.1/as", False),
         ("http://lan.example/mcp", "http://127.0.0.1/as", False),
         (SERVER, "http://127.0.0.1.evil.example/as", False),
+        (SERVER, "https://10.0.0.1/as", False),
+        (SERVER, "https://login.internal/as", False),
+        (SERVER, "https://203.0.113.7/as", True),
+        ("https://mcp.internal/mcp", "https://login.internal/as", True),
+        ("https://10.0.0.2/mcp", "https://10.0.0.1/as", True),
+        ("https://10.0.0.2/mcp", "https://10.0.0.2/as", True),
         (SERVER, "not a url", False),
     ],
 )

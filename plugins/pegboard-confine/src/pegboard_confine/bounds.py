@@ -2,7 +2,7 @@
 
 They are the kernel's, so they hold for each process alone, but for the number of processes, which counts in the user
 namespace of the sandbox (since Linux 5.14) and holds for everybody but root. What all processes of a sandbox use
-together is for control groups, which a host that no service manager started may not make.
+together is for control groups, which a host that no service manager started may not make: `unbounded_together`.
 
 .. versionadded:: 0.1
 """
@@ -11,10 +11,17 @@ from __future__ import annotations
 
 import re
 import signal
+from pathlib import Path
 
 import attrs
 
-__all__ = ["Bounds"]
+__all__ = ["TOGETHER", "Bounds", "unbounded_together"]
+
+TOGETHER = {"memory": "memory.max", "processes": "pids.max", "the processor": "cpu.max"}
+"""What programs use together, and the file of a control group that bounds it (Linux, cgroup-v2.rst).
+
+.. versionadded:: 0.1
+"""
 
 _WORDS = {
     "max_memory_bytes": r"(?i)out of memory|MemoryError|cannot allocate memory|\bENOMEM\b|bad_alloc|heap limit",
@@ -22,6 +29,35 @@ _WORDS = {
     "max_file_bytes": r"(?i)file too large|\bEFBIG\b|file size limit exceeded",
 }
 """What programs say that reached a bound; how they end says less."""
+
+
+def unbounded_together(own: Path | None = None, groups: Path | None = None) -> tuple[str, ...]:
+    """Which of `TOGETHER` no control group bounds for all that this process starts; of what the first version of
+    control groups has, nothing is said.
+
+    Args:
+        own: the file that says of which group this process is; None: the kernel's.
+        groups: where the groups lie; None: where they are mounted.
+
+    .. versionadded:: 0.1
+    """
+    own, groups = own or Path("/proc/self/cgroup"), groups or Path("/sys/fs/cgroup")
+    try:
+        lines = own.read_text("ascii", "replace").splitlines()
+    except OSError:
+        lines = []
+    first = {name for line in lines if line.count(":") > 1 for name in line.split(":")[1].split(",")}
+    group = next((groups / line[3:].lstrip("/") for line in lines if line.startswith("0::")), groups)
+    folders = [one for one in (group, *group.parents) if one == groups or groups in one.parents]
+
+    def bounds(folder: Path, name: str) -> bool:
+        try:
+            return not (folder / name).read_text("ascii").startswith("max")
+        except (OSError, ValueError):  # the group of all has none
+            return False
+
+    wanted = {what: name for what, name in TOGETHER.items() if name.partition(".")[0] not in first}
+    return tuple(what for what, name in wanted.items() if not any(bounds(one, name) for one in folders))
 
 
 @attrs.frozen

@@ -35,6 +35,7 @@ EXPECTED = 'a host as in "api.example.org", "api.example.org:8443", "*.example.o
 
 _ENTRY = re.compile(r"(?P<host>[^:/\s]+(?:/\d{1,2})?)(?::(?P<port>\d{1,5}))?", re.ASCII)
 _LABEL = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)", re.ASCII)
+_NUMBER = re.compile(r"\d+|0x[0-9a-f]*", re.ASCII)
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 LOCAL = tuple(
     map(
@@ -177,13 +178,16 @@ def is_public(address: Address) -> bool:
 
 def is_private(host: str) -> bool:
     """Whether a name, or an address as text, is of this machine or of its networks, as far as that can be told without
-    asking: names of one word and those that nobody outside can look up (RFC 6761, RFC 6762, RFC 9476).
+    asking: names of one word, those that nobody outside can look up (RFC 6761, RFC 6762, RFC 9476), and those that end
+    in a number, which are addresses in other spellings (`127.1`, `0x7f.1`) and no name of the public tree.
 
     .. versionadded:: 0.1
     """
     name = host.lower().removesuffix(".")
     address = address_of(name)
-    return (name.endswith(LOCAL_NAMES) or "." not in name) if address is None else not is_public(address)
+    if address is not None:
+        return not is_public(address)
+    return name.endswith(LOCAL_NAMES) or "." not in name or _NUMBER.fullmatch(name.rpartition(".")[2]) is not None
 
 
 def entry_of(host: str, port: int) -> str:

@@ -49,7 +49,30 @@ def make_checks(settings: McpSettings) -> list[Check]:
         lambda board: check_found_files(settings),
         lambda board: check_sdk(),
         lambda board: check_brought(board, settings),
+        lambda board: check_confinement(settings),
     ]
+
+
+def check_confinement(settings: McpSettings) -> Iterator[Finding]:
+    """What a sandbox does not hold here: a host of root's lends its servers root's number, and what they use together
+    is for whoever starts the host."""
+    import os
+
+    from pegboard_confine.bounds import unbounded_together
+
+    confined = [one.name for one in settings.definitions() if one.confine]
+    if not confined:
+        return
+    where = ", ".join(confined[:SHOWN]) + (f" and {len(confined) - SHOWN} more" if len(confined) > SHOWN else "")
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        why = "the host runs as root: to the kernel its servers are root's too, who may read what only root may in the "
+        why += "folders that they are given, and whose processes are not counted"
+        yield Finding("confined servers run as root", where, why, "run pegboard as a user of its own", "warning")
+    if left := unbounded_together():
+        why = f"each of their processes is bounded, and nothing bounds {' and '.join(left)} of all of them together"
+        fix = "start the host in a group that is: systemd-run --user --scope -p MemoryMax=8G -p TasksMax=1000 "
+        fix += "-p CPUQuota=200% pegboard ..., or in a container with limits"
+        yield Finding("confined servers may use the whole machine", where, why, fix, "note")
 
 
 def check_brought(board: Board, settings: McpSettings) -> Iterator[Finding]:

@@ -11,7 +11,8 @@ The SDK finds the authorization server, registers, and exchanges codes (RFC 9728
   next link asks. Only where a call needs more than the token allows (403) is it asked for at once.
 - What a server names - its metadata, an authorization server and all of its endpoints, the page to log in at - is asked
   or shown only at the server's own origin or over https (RFC 9728, 7.6; RFC 8414, 6.2): it could as well name a router,
-  a file or a command. On this very machine http does, where the server is there, too.
+  a file or a command. On this very machine http does, where the server is there, too. A server that everybody can reach
+  names nothing that lies in the person's own networks (RFC 9728, 7.7).
 - No token gets into a log, a text or a `repr`.
 """
 
@@ -35,6 +36,7 @@ from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata, OAu
 from pydantic import AnyUrl, BaseModel
 
 from pegboard.config import mask_text, private_folder, user_folder, write_private
+from pegboard_confine.network import is_private
 from pegboard_httpclient import LOOPBACK
 from pegboard_mcp.client._errors import LinkError
 from pegboard_mcp.client.transports._link import shorten
@@ -66,23 +68,26 @@ def key_of(definition: ServerDefinition) -> str:
 
 def may_name(server: str, url: str) -> bool:
     """Whether a server may send us there to log in: its own origin, any over https, and on this very machine any over
-    http where the server is there, too."""
+    http where the server is there, too. A public one may not send us into the networks around this machine, whatever
+    the scheme; where a public name leads is not asked here."""
     try:
         own, named = httpx2.URL(server), httpx2.URL(url)
     except (httpx2.InvalidURL, TypeError):
         return False
     if not named.host or named.userinfo:
         return False
-    if named.scheme == "https" or (own.scheme, own.host, own.port) == (named.scheme, named.host, named.port):
+    if (own.scheme, own.host, own.port) == (named.scheme, named.host, named.port):
         return True
+    if named.scheme == "https":
+        return is_private(own.host) or not is_private(named.host)
     return named.scheme == "http" and own.host in LOOPBACK and named.host in LOOPBACK
 
 
 def _require_named(server: str, url: str) -> None:
     if not may_name(server, url):
         where = shorten(mask_text(url), 80)
-        why = f"for its login it names {where}, which is neither its own origin nor over https"
-        raise LinkError("unauthorized", why, "Ask whoever runs the server to name it over https.")
+        why = f"for its login it names {where}, which is neither its own origin nor a public address over https"
+        raise LinkError("unauthorized", why, "Ask whoever runs the server to name a public one over https.")
 
 
 class Vault:
