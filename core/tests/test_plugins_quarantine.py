@@ -14,6 +14,7 @@ import pytest
 
 from pegboard import ConfigError, ErrorCode, HeldBackError, PluginError, Tool, hookimpl, load_board, open_host, tool
 from pegboard.contract import Guard, Stage
+from pegboard.doctor import check_versions
 from pegboard.registry.asking import PluginRecord
 from pegboard.registry.plugins import BUILTINS
 
@@ -44,20 +45,52 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callabl
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.chdir(tmp_path)
 
-    def one(name: str, source: str, *, distribution: str | None = None) -> None:
+    def one(name: str, source: str | None, *, distribution: str | None = None, wants: str = "") -> None:
         distribution = distribution or f"pegboard-{name}"
         module = f"plugin_{distribution.replace('-', '_')}"
         made.append(module)
-        (tmp_path / f"{module}.py").write_text(source)
+        if source is not None:
+            (tmp_path / f"{module}.py").write_text(source)
         info = tmp_path / f"{distribution.replace('-', '_')}-1.5.dist-info"
         info.mkdir()
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 1.5\n")
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 1.5\n{wants}")
         (info / "entry_points.txt").write_text(f"[pegboard]\n{name} = {module}\n")
         importlib.invalidate_caches()
 
     yield one
     for module in made:
         sys.modules.pop(module, None)
+
+
+def test_an_entry_point_whose_module_is_not_there_is_said_to_be_so(install: Callable[..., None]) -> None:
+    install("gone", None)
+    record = record_of(load_board({}), "gone")
+    assert record.quarantined == "import: ModuleNotFoundError: No module named 'plugin_pegboard_gone'"
+    assert record.cure is not None
+    assert record.cure.startswith("its entry point names what pegboard-gone does not bring: pip install")
+
+
+@pytest.mark.parametrize(
+    ("wants", "is_told"),
+    [
+        (">=0.1,<0.2", False),
+        ("", False),
+        ("~=0.1", False),
+        (">=0.2", True),
+        ("<0.1", True),
+        ("[testing] (==7.0)", True),
+        (">=7 ; extra == 'x'", False),
+    ],
+)
+def test_a_plugin_for_another_version_of_the_core_is_told(
+    install: Callable[..., None], wants: str, is_told: bool
+) -> None:
+    install("elder", "from pegboard import hookimpl\n@hookimpl\ndef provide_tools(): return []\n",
+            wants=f"Requires-Dist: pegboard{wants}\n")  # fmt: skip
+    found = list(check_versions(load_board({})))
+    found = [one for one in found if "elder" in one.where]
+    assert [one.what for one in found] == ["a plugin is made for another version"] * is_told
+    assert all("and this is pegboard 0.1" in one.why and "pegboard-elder pegboard" in one.fix for one in found)
 
 
 GOOD = """

@@ -83,6 +83,21 @@ def check_plugins(board: Board) -> Iterator[Finding]:
             )  # fmt: skip
 
 
+def check_versions(board: Board) -> Iterator[Finding]:
+    """Plugins that want another version of the core than this one."""
+    import pegboard
+    from pegboard._versions import refused_version
+
+    names = {record.distribution: record for record in board.plugins if record.distribution and not record.builtin}
+    for name, record in names.items():
+        if (wanted := refused_version(name, pegboard.__version__)) is not None:
+            yield Finding(
+                "a plugin is made for another version", f"plugin {record.label}",
+                f"it wants {wanted}, and this is pegboard {pegboard.__version__}",
+                f"pip install --upgrade {name} pegboard", "warning",
+            )  # fmt: skip
+
+
 def check_rejected(board: Board) -> Iterator[Finding]:
     """Tools that were rejected, and names that two plugins claim."""
     for absent in board.rejected_tools.values():
@@ -320,6 +335,7 @@ def check_running(board: Board) -> Iterator[Finding]:
 
 DOCTORED: tuple[Check, ...] = (
     check_plugins,
+    check_versions,
     check_rejected,
     check_annotations,
     check_validators,

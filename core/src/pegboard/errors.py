@@ -239,6 +239,9 @@ def reason_of(problem: BaseException, limit: int = 300) -> str:
     return f"{type(problem).__name__}: {text}"[:limit] if text else type(problem).__name__
 
 
+_MACHINERY = (f"{os.sep}pluggy{os.sep}", f"{os.sep}importlib{os.sep}")
+
+
 def place_of(problem: BaseException) -> str | None:
     """Where third-party code failed, as FILE:LINE: of the last frame that is neither ours nor the import system's.
 
@@ -250,7 +253,7 @@ def place_of(problem: BaseException) -> str | None:
     found, trace = None, problem.__traceback__
     while trace is not None:
         file = trace.tb_frame.f_code.co_filename
-        if not file.startswith(("<", ours)) and f"{os.sep}pluggy{os.sep}" not in file:
+        if not file.startswith(("<", ours)) and not any(part in file for part in _MACHINERY):
             found = f"{file}:{trace.tb_lineno}"
         trace = trace.tb_next
     return found

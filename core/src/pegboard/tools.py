@@ -333,7 +333,7 @@ class Tool(Shown):
 
     @run.default
     def _run_of_the_handler(self) -> Run:
-        return "async" if inspect.iscoroutinefunction(inspect.unwrap(self.handler)) else "thread"
+        return "async" if _has_to_be_awaited(self.handler) else "thread"
 
     def __attrs_post_init__(self) -> None:
         if self.run not in RUNS:
@@ -485,5 +485,9 @@ class Page(Value):
 
 def is_async(tool: Tool) -> bool:
     """Whether what its handler returns has to be awaited."""
-    handler = inspect.unwrap(tool.handler)
+    return _has_to_be_awaited(tool.handler)
+
+
+def _has_to_be_awaited(handler: Any) -> bool:
+    handler = inspect.unwrap(handler)
     return inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(getattr(handler, "__call__", None))  # noqa: B004 - asks what kind of callable it is

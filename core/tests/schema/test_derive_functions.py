@@ -8,7 +8,7 @@ import textwrap
 import types
 import typing
 from collections import abc  # noqa: F401 - for a hint that is a text
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, Literal, LiteralString, NotRequired, TypedDict, TypeVar, Union
 
 import attrs
 import pytest
@@ -298,7 +298,9 @@ def test_starred_positional_only_and_bare_parameters_are_refused_with_the_cure()
     def bare(value): ...
 
     assert "'*values'" in str(refusal(stars))
-    assert refusal(stars).hint == "take a list instead: `values: list[str]`"
+    assert refusal(stars).hint == (
+        "take a list instead: `values: list[str]`; a decorator's wrapper wants functools.wraps"
+    )
     assert "'**values'" in str(refusal(keywords))
     assert "dict[str, str]" in str(refusal(keywords).hint)
     assert "'value'" in str(refusal(positional))
@@ -704,3 +706,33 @@ def test_hints_that_are_remembered_are_bounded(monkeypatch: pytest.MonkeyPatch) 
     for text in ("list[int]", "list[str]", "list[bool]", "list[float]"):
         assert schema_of(text)["type"] == "array"
     assert len(hints._RESOLVED) <= 2
+
+
+_Any = TypeVar("_Any")
+_Number = TypeVar("_Number", bound=int)
+_Either = TypeVar("_Either", int, str)
+
+
+def test_a_type_variable_is_what_it_may_stand_for() -> None:
+    def pick(one: _Any, two: _Number, three: _Either, four: LiteralString) -> _Any:
+        return one
+
+    derived = derive(pick)
+    assert derived.input_schema["properties"] == {
+        "one": {},
+        "two": {"type": "integer"},
+        "three": {"type": ["integer", "string"]},
+        "four": {"type": "string"},
+    }
+    assert derived.output_schema is None
+
+
+_Json = Union[None, int, str, list["_Json"]]  # noqa: UP007 - as it is written of old
+
+
+def test_a_type_that_stands_for_itself_within_itself_is_refused_with_the_cure() -> None:
+    def take(value: _Json) -> None:
+        pass
+
+    with pytest.raises(ToolDefinitionError, match="take `Any`, or a class"):
+        derive(take)

@@ -64,9 +64,24 @@ def classify(
     _log(problem, tool, secrets)
     return ToolError(
         ErrorCode.INTERNAL_ERROR,
-        f"the tool {tool.name!r} failed ({type(problem).__name__}); its cause is in the host's log",
+        _of_asyncio(tool)
+        if _needs_asyncio(problem)
+        else f"the tool {tool.name!r} failed ({type(problem).__name__}); its cause is in the host's log",
         exception=type(problem).__name__,
         retry=repeat_of(tool).value,
+    )
+
+
+def _needs_asyncio(problem: BaseException) -> bool:
+    """Whether a coroutine of asyncio was awaited, which trio and asyncio say in these words."""
+    text = str(problem) if type(problem) in (TypeError, RuntimeError) else ""
+    return "trio.run received unrecognized yield message" in text or text == "no running event loop"
+
+
+def _of_asyncio(tool: Tool) -> str:
+    return (
+        f"the tool {tool.name!r} waits for asyncio, and tools run on trio; its author has to write it with trio or "
+        "anyio, or as a plain `def` that calls `asyncio.run`: that runs in a thread"
     )
 
 

@@ -97,7 +97,7 @@ async def run_in_thread(runtime: Runtime, tool: Tool, limiter: Any, invoke: Call
     def work() -> Any:
         started.begun()
         try:
-            return _refuse_awaitable(invoke())
+            return _refuse_awaitable(tool, invoke())
         finally:
             ticket.ended()
 
@@ -110,14 +110,14 @@ async def run_in_thread(runtime: Runtime, tool: Tool, limiter: Any, invoke: Call
         raise
 
 
-def _refuse_awaitable(value: Any) -> Any:
+def _refuse_awaitable(tool: Tool, value: Any) -> Any:
     """A plain function that returns a coroutine is its author's slip; awaiting it elsewhere would hide that."""
     if not inspect.iscoroutine(value):
         return value
     value.close()
     raise ToolError(
         ErrorCode.INTERNAL_ERROR,
-        "the tool returned something to be awaited; its author has to write `async def`",
+        f"the tool {tool.name!r} returned something to be awaited; its author has to write `async def`",
         executed=True,
     )
 

@@ -142,7 +142,9 @@ def to_result(value: Any, *, is_raw: bool = False) -> tuple[ToolResult, int]:
         return _checked(ToolResult((BinaryContent(bytes(value)),)), is_raw)
     if isinstance(value, (list, tuple)) and value and all(isinstance(item, CONTENT_TYPES) for item in value):
         return _checked(ToolResult(tuple(value)), is_raw)
-    if inspect.isawaitable(value) or inspect.isasyncgen(value):
+    if inspect.isasyncgen(value):
+        raise UnusableError("returned an async generator; its author has to gather what it gives into a list")
+    if inspect.isawaitable(value):
         # Closed, it does not warn that it was never awaited.
         if inspect.iscoroutine(value):
             value.close()
@@ -294,9 +296,13 @@ def _to_text(plain: Any) -> str:
 
 
 def _reason(problem: Exception, value: Any) -> str:
+    from pegboard.schema.unstructure import KeyTypeError, TooDeepError
+
     # The exception's own text may quote the value, or a path; the type is enough to find it.
-    if isinstance(problem, RecursionError):
+    if isinstance(problem, (TooDeepError, RecursionError)):
         return "it is nested too deep, or holds itself"
+    if isinstance(problem, KeyTypeError):
+        return str(problem)
     if isinstance(problem, ValueError):
         return "a number that is not finite (NaN or Infinity), or an integer that is too long"
     return f"a value of the type {type(value).__name__}, or one inside it"

@@ -308,6 +308,8 @@ def _cure(record: PluginRecord, problem: BaseException) -> str:
     if advice:
         return f"{advice} ({place})" if place else advice
     if isinstance(problem, ModuleNotFoundError) and problem.name:
+        if place is None and name:  # no line of its own asked for it
+            return f"its entry point names what {name} does not bring: pip install --upgrade {name}, or {other}"
         where = f", or repair {place}" if place else ""
         return f"install what brings the module {problem.name!r}{where}, or {other}"
     if place and name and f"{os.sep}site-packages{os.sep}" in place:  # somebody else's

@@ -137,6 +137,11 @@ def derive(function: Callable[..., Any], input_schema: Mapping[str, Any] | None 
     .. versionadded:: 0.1
     """
     source = _source(function)
+    if _yields(_innermost(function)):
+        raise ToolDefinitionError(
+            f"tool {source.__name__}: it is a generator, and a call has one answer",
+            hint="return a list of what it yields",
+        )
     doc = docstring.parse(_doc_of(function, source))
     name = getattr(source, "__name__", None) or type(function).__name__
     if type(function) is not FunctionType and source is not function and not hasattr(_innermost(function), "__name__"):
@@ -205,6 +210,13 @@ def _source(function: Any) -> Any:
             hint="wrap it in a `def` with type hints",
         )
     return inner
+
+
+def _yields(function: Any) -> bool:
+    """Whether a call of it gives a generator; what a decorator makes of one is the decorator's."""
+    if not inspect.isroutine(function) and not inspect.isclass(function):
+        function = type(function).__call__
+    return inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
 
 
 def _doc_of(function: Any, source: Any) -> str | None:
@@ -303,6 +315,9 @@ class _SignatureReader:
                 context, context_positional = name, kind == "positional-only"
                 continue
             self._check_kind(name, kind)
+            is_field = hints.is_field(default)
+            if is_field:
+                hint, default = self._of_field(name, hint, default)
             if hint is NOTHING:
                 raise self.refuse(name, "it has no type hint", f"write `{name}: str`, or `{name}: Any` for anything")
             try:
@@ -319,16 +334,26 @@ class _SignatureReader:
                 required.append(name)
             else:
                 add_default(more, default, hint)
-                if _is_mutable(default):
+                if is_field or _is_mutable(default):  # the function's own default is the `Field`
                     mutable[name] = default
             properties[name] = FrozenDict(schema, **more) if more else schema
         root = schemas.closed(properties, required)
         finite = schemas.finite
         return root, Signature(context, context_positional, finite, resolved, mutable or EMPTY)
 
+    def _of_field(self, name: str, hint: Any, field: Any) -> tuple[Any, Any]:
+        """A parameter whose default is a `Field`: its hint with what that says of it, and its true default."""
+        from pegboard.schema import models
+
+        try:
+            default = models.default_of(field)
+        except models.UnfitModelError as error:
+            raise self.refuse(name, error) from None
+        return (hint if hint is NOTHING else typing.Annotated[hint, field]), default
+
     def _check_kind(self, name: str, kind: str) -> None:
         if kind == "*":
-            raise self.refuse(f"*{name}", "arguments come by name", f"take a list instead: `{name}: list[str]`")
+            raise self.refuse(f"*{name}", "arguments come by name", _STARRED.format(name))
         if kind == "**":
             raise self.refuse(
                 f"**{name}",
@@ -375,6 +400,7 @@ def _holds_bytes(hint: Any) -> bool:
     return any(hints.unwrap(member)[0] is bytes for member in members)
 
 
+_STARRED = "take a list instead: `{}: list[str]`; a decorator's wrapper wants functools.wraps"
 _LITERAL = type(typing.Literal[0])
 _NO_PROMISE = (Any, object, type(None))
 

@@ -281,10 +281,19 @@ def unwrap(hint: Any) -> tuple[Any, tuple[Any, ...]]:
     while True:
         origin = typing.get_origin(hint)
         if origin is Annotated:
-            metadata = hint.__metadata__ + metadata
+            marks = hint.__metadata__
+            if any(map(is_field, marks)):
+                from pegboard.schema import models
+
+                marks = tuple(mark for one in marks for mark in (models.marks_of(one) if is_field(one) else (one,)))
+            metadata = marks + metadata
             hint = hint.__origin__
         elif origin in (typing.Required, typing.NotRequired, typing.Final):
             hint = hint.__args__[0]
+        elif isinstance(hint, typing.TypeVar):
+            hint = Union[hint.__constraints__] if hint.__constraints__ else hint.__bound__ or object  # noqa: UP007
+        elif hint is typing.LiteralString:
+            hint = str
         elif isinstance(hint, typing.NewType):
             hint = hint.__supertype__
         else:
@@ -354,10 +363,26 @@ class Field(NamedTuple):
 
 
 def is_record(hint: Any) -> bool:
-    """Whether the type is a class with named fields: attrs, a dataclass, a TypedDict or a NamedTuple."""
+    """Whether the type is a class with named fields: attrs, a dataclass, a TypedDict, a NamedTuple, or pydantic's."""
     return isinstance(hint, type) and (
-        attrs.has(hint) or is_dataclass(hint) or typing.is_typeddict(hint) or _is_named_tuple(hint)
+        attrs.has(hint)
+        or is_dataclass(hint)
+        or typing.is_typeddict(hint)
+        or _is_named_tuple(hint)
+        or (is_model(hint) and not getattr(hint, "__pydantic_root_model__", False))
     )
+
+
+def is_model(cls: type) -> bool:
+    """Whether the class is a model of pydantic, which only who brings one has imported already."""
+    base = getattr(sys.modules.get("pydantic.main"), "BaseModel", None)
+    return base is not None and issubclass(cls, base)
+
+
+def is_field(value: Any) -> bool:
+    """Whether this is what `pydantic.Field(...)` gives."""
+    kind = getattr(sys.modules.get("pydantic.fields"), "FieldInfo", None)
+    return kind is not None and isinstance(value, kind)
 
 
 def is_dataclass(cls: type) -> bool:
@@ -381,6 +406,9 @@ def fields_of(cls: type, scope: Scope | None = None) -> tuple[Field, ...]:
     """
     known = _FIELDS.get(cls)
     if known is None:
+        if is_model(cls):
+            known = _FIELDS[cls] = tuple(_fields_of_model(cls))
+            return known
         if getattr(cls, "__parameters__", ()):
             raise HintError(f"the class {cls.__name__} is generic; write a class of its own for the types it holds")
         known = _FIELDS[cls] = tuple(_fields(cls, scope))
@@ -426,6 +454,16 @@ def _fields(cls: type, scope: Scope | None) -> Iterator[Field]:
         for name in cls._fields:  # type: ignore[attr-defined]
             default = cls._field_defaults.get(name, NOTHING)  # type: ignore[attr-defined]
             yield Field(name, hints.get(name, Any), default is NOTHING, default)
+
+
+def _fields_of_model(cls: type) -> Iterator[Field]:
+    from pegboard.schema import models
+
+    try:
+        for key, hint, marks, required, default in models.fields_of(cls):
+            yield Field(key, Annotated[(hint, *marks)] if marks else hint, required, default)
+    except models.UnfitModelError as error:
+        raise HintError(str(error)) from None
 
 
 _LEFT_OUT: Any = object()

@@ -478,9 +478,18 @@ def faults_of(error: BaseException, path: tuple[Step, ...] = ()) -> list[Fault]:
         # What cattrs compiles reads a required field by its key: one that is missing is the bare KeyError of that.
         elif type(problem) is KeyError and where and problem.args == where[-1:]:
             faults.append(Fault(where, f"{words(expected_types)} (required)", "nothing"))
+        elif refused := _refused_by_a_model(problem):
+            for steps, message in refused:
+                faults.append(Fault((*where, *steps), "a value that the tool takes", REFUSED, message[:200]))
         else:
             faults.append(_fault_of_a_constructor(problem, where, expected_types))
     return faults
+
+
+def _refused_by_a_model(problem: BaseException) -> list[tuple[tuple[Any, ...], str]]:
+    from pegboard.schema import models
+
+    return models.faults_in(problem)
 
 
 def _fault_of_a_constructor(problem: BaseException, where: tuple[Step, ...], expected: Any) -> Fault:
@@ -488,7 +497,7 @@ def _fault_of_a_constructor(problem: BaseException, where: tuple[Step, ...], exp
     if isinstance(problem, RecursionError):
         return Fault(where, "a value that is less deeply nested", "one that is too deep")
     message = str(problem).split("\n")[0][:200] if isinstance(problem, (ValueError, TypeError)) else ""
-    return Fault(where, message or f"{words(expected)} that the tool takes", REFUSED)
+    return Fault(where, f"{words(expected)} that the tool takes", REFUSED, message or None)
 
 
 def words(hint: Any) -> str:

@@ -162,6 +162,8 @@ class Schemas:
             self._referred.add(self._names[cls])
         else:
             name = cls.__name__
+            if not name.isidentifier():  # of a generic model: `Page[int]`
+                name = "".join(one if one.isalnum() else "_" for one in name).strip("_") or "Class"
             while name in self._defs:
                 name += "_"
             self._names[cls] = name
@@ -170,6 +172,11 @@ class Schemas:
         return FrozenDict({"$ref": f"#/$defs/{self._names[cls]}"})
 
     def _record(self, cls: type) -> FrozenDict:
+        if self._leaves is OUTPUT_LEAVES and hints.is_model(cls):
+            from pegboard.schema import models
+
+            if not models.is_written_as_read(cls):
+                raise HintError(f"{cls.__name__} writes itself otherwise than its fields say")
         doc = docstring.parse(_own_doc(cls))
         properties: dict[str, Any] = {}
         required: list[str] = []
@@ -191,6 +198,9 @@ class Schemas:
     def _container(self, hint: Any) -> FrozenDict:
         origin, arguments = typing.get_origin(hint) or hint, typing.get_args(hint)
         if not isinstance(origin, type):
+            if isinstance(hint, (str, typing.ForwardRef)):
+                name = getattr(hint, "__forward_arg__", hint)
+                raise HintError(f"the type {name!r} stands for itself within itself; take `Any`, or a class")
             raise HintError(f"the type {type_name(hint)} has no JSON form")
         if origin in hints.LISTS or origin in hints.SETS:
             unique = {"uniqueItems": True} if origin in hints.SETS else {}

@@ -27,6 +27,14 @@ MAX_INT_BITS = 14_280
 """4,300 decimal digits less a few: what Python writes and reads as text."""
 
 
+class TooDeepError(ValueError):
+    """A value is nested deeper than JSON may be here, or holds itself."""
+
+
+class KeyTypeError(TypeError):
+    """A key is no string; the message names its type and nothing of its value."""
+
+
 def unstructure(value: Any) -> Any:
     """The JSON form of what a handler returned.
 
@@ -55,7 +63,7 @@ def _unstructure(value: Any, depth: int) -> Any:
             raise ValueError(f"{value} has no JSON form")
         return value
     if depth <= 0:
-        raise ValueError(f"nested deeper than {MAX_DEPTH}, or in a circle")
+        raise TooDeepError(f"nested deeper than {MAX_DEPTH}, or in a circle")
     if kind is list or kind is tuple:
         return [_unstructure(item, depth - 1) for item in value]
     if kind is dict:
@@ -79,6 +87,10 @@ def _writer_of(kind: Any) -> Writer:
         import dataclasses
 
         return _fields_writer({field.name: field.name for field in dataclasses.fields(kind) if field.init})
+    if hints.is_model(kind):
+        from pegboard.schema import models
+
+        return lambda value, depth: _unstructure(models.written(value), depth)
     for of, write in _writers():
         if issubclass(kind, of):
             return lambda value, _: write(value)
@@ -121,7 +133,7 @@ def _key(key: Any) -> str:
         return str(key.value)
     if isinstance(key, str):
         return str(key)
-    raise TypeError(f"a key of type {hints.type_name(type(key))} has no JSON form; keys are strings")
+    raise KeyTypeError(f"a key of type {hints.type_name(type(key))}; keys are strings")
 
 
 def _write_datetime(value: datetime) -> str:
