@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pegboard import ErrorCode, Tool, ToolCall, load_board
-from pegboard_chat import providers_of
+from pegboard_chat import ModelError, providers_of
 
 BRIDGES = ("openai", "anthropic", "cohere", "gemini")
 PACKAGES = ("pegboard_chat", *(f"pegboard_{name}" for name in BRIDGES))
@@ -76,6 +76,26 @@ def test_a_call_with_broken_arguments_says_where_they_broke(export: Any) -> None
     (result,) = export.parse(broken)
     assert (result.error.code, result.id, result.name) == (ErrorCode.INVALID_INPUT, "c1", "f")
     assert "line 1, column 7" in result.error.message
+
+
+URLS = {"cohere": "CO_API_URL", "gemini": "GOOGLE_GEMINI_BASE_URL"}
+
+
+@pytest.mark.parametrize("name", [*BRIDGES, "openai-responses"])
+@pytest.mark.parametrize("by", ["a variable", "the configuration"])
+async def test_an_address_that_is_refused_is_named_by_where_it_comes_from(
+    monkeypatch: pytest.MonkeyPatch, name: str, by: str
+) -> None:
+    package = name.partition("-")[0]
+    variable = URLS.get(package, f"{package.upper()}_BASE_URL")
+    monkeypatch.setenv({"cohere": "CO_API_KEY"}.get(package, f"{package.upper()}_API_KEY"), "a-key")
+    unencrypted = {"base_url": "http://models.example.org"} if by == "the configuration" else {}
+    monkeypatch.setenv(variable, "nonsense")
+    provider = providers_of(load_board({"plugins": {package: unencrypted}}, ["chat", package]))[name]
+    with pytest.raises(ModelError) as caught:
+        async with provider.open("m"):
+            pytest.fail("it has no address")
+    assert (f"base_url under [plugins.{package}]" if unencrypted else f"{variable} is not") in caught.value.message
 
 
 @pytest.mark.parametrize("name", BRIDGES)

@@ -188,6 +188,18 @@ ANSWERS = {{"tools/list": lambda params: {{"tools": [TOOL]}}, "tools/call": add_
 {SERVER}"""
 
 
+def test_where_nothing_can_be_trusted_the_lock_is_as_it_was(changing: Changing) -> None:
+    lock, trusted = changing.folder / "pegboard.lock", Path(changing.env["XDG_STATE_HOME"], "pegboard", "trusted.json")
+    trusted.mkdir(parents=True)
+    changing.offer({"name": "wipe", "description": "Wipe a disk."})
+    for _ in range(2):
+        refused = changing.start("lock", "--accept")
+        assert (refused.returncode, lock.exists()) == (2, False), refused.stderr
+        assert "trusted.json cannot be written" in refused.stderr
+    trusted.rmdir()
+    assert changing.start("lock", "--accept").returncode == 0
+
+
 def test_a_tool_that_changed_while_its_server_was_down_is_not_called_before_it_is_accepted(changing: Changing) -> None:
     changing.offer()
     (changing.folder / "notes.py").write_text(NOTES)

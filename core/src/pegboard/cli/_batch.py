@@ -79,7 +79,7 @@ SPARE = 65_536
     help="How many calls may run at once.",
 )
 @click.option("--user", metavar="ID", help="Who calls, where a line does not say it.")
-@click.option("--record", metavar="RECORDING", help="Add what tools answer to a recording, which tests replay.")
+@click.option("--record", metavar="FILE", help="Add what tools answer to a recording, which tests replay.")
 @click.pass_obj
 def command(run: ProgramRun, file: str, parallel: int, user: str | None, record: str | None) -> int:
     """Answer every line of FILE, or of stdin.

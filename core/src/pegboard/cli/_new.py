@@ -16,7 +16,7 @@ def command() -> None:
     """Make a package."""
 
 
-@command.command("plugin")
+@command.command("plugin", short_help="A plugin package that passes its own tests.")
 @click.argument("name")
 @click.option("--in", "folder", metavar="DIR", default=".", help="Where the package's folder goes; here if not said.")
 def make(name: str, folder: str) -> None:

@@ -34,7 +34,7 @@ class AnthropicProvider(KeyedProvider[AnthropicSettings]):
 
     name = "anthropic"
     key_variable = "ANTHROPIC_API_KEY"
-    url_variable = address = "ANTHROPIC_BASE_URL"
+    url_variable = "ANTHROPIC_BASE_URL"
     own_url = "https://api.anthropic.com"
     versions = ("/v1",)
     advice = ADVICE

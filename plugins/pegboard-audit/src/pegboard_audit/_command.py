@@ -56,8 +56,8 @@ def _filters(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
         click.option("--file", metavar="FILE", help="Read this file, and not that of the configuration."),
         click.option("--errors", is_flag=True, help="Only calls that failed or were cancelled."),
-        click.option("--user", "user_id", metavar="U", help="Only calls of this user."),
-        click.option("--tool", metavar="N", help="Only calls of this tool."),
+        click.option("--user", "user_id", metavar="ID", help="Only calls of this user."),
+        click.option("--tool", metavar="NAME", help="Only calls of this tool."),
         click.option("--since", type=Moment(), metavar="TIME", help="Only since then: 30s, 5m, 1h, 2d, or a date."),
     ):
         command = option(command)
@@ -186,7 +186,7 @@ def _follow(wanted: Wanted, path: Path, limit: int | None, *, as_json: bool) -> 
 
 @audit.command("show", short_help="One call: its stages, its guards, what it called.")
 @click.argument("call_id", metavar="ID")
-@click.option("--session", metavar="S", help="Of this session, where several have a call of that id.")
+@click.option("--session", metavar="ID", help="Of this session, where several have a call of that id.")
 @click.option("--file", metavar="FILE", help="Read this file, and not that of the configuration.")
 @click.option("--json", "as_json", is_flag=True, help="One object.")
 @click.pass_context

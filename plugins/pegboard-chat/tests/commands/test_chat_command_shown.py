@@ -91,7 +91,7 @@ def test_a_stderr_that_is_closed_is_no_reason_to_fail(monkeypatch: pytest.Monkey
 
 
 def ended(**more: Any) -> ChatEnded:
-    said: dict[str, Any] = {"text": "", "usage": Usage(), "cost": None, "stop": Stop.END, "reason": None, **more}
+    said: dict[str, Any] = {"text": "42", "usage": Usage(), "cost": None, "stop": Stop.END, "reason": None, **more}
     return ChatEnded(**said)
 
 
@@ -106,6 +106,11 @@ def test_an_ending_says_what_is_missing() -> None:
     assert ending_of(ended(reason="tool_choice")) == ["tool_choice"]
     assert "cut" in ending_of(ended(stop=Stop.LENGTH))[0]
     assert "refused" in ending_of(ended(stop=Stop.REFUSED))[0]
+
+
+def test_an_answer_without_a_word_is_said() -> None:
+    assert ending_of(ended(text="")) == ["the model ended without a word"]
+    assert ending_of(ended(text="", stop=Stop.REFUSED)) == ["the model, or its provider, refused to answer"]
 
 
 def test_every_event_is_json() -> None:

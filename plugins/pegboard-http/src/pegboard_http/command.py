@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from pegboard.cli import ProgramRun
 
 
-@click.command()
-@click.option("--host", "bind", default="127.0.0.1", show_default=True, help="Where to listen.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="0 takes a free one.")
+@click.command(short_help="Serve the board as an HTTP API.")
+@click.option("--host", "bind", metavar="H", default="127.0.0.1", show_default=True, help="Where to listen.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), metavar="N", default=8080, show_default=True, help="0 takes a free one."
+)
 @click.option("--user", "user_id", metavar="ID", help="Who calls without a token; else `user_id` of the configuration.")
 @click.option("--inspect", "inspects", is_flag=True, help="The board in a browser beside it, with pegboard-inspect.")
 @click.pass_obj

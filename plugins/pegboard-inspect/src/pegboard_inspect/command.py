@@ -18,8 +18,15 @@ if TYPE_CHECKING:
 
 @click.command(short_help="The board in a browser.")
 @click.option("--open", "opens", is_flag=True, help="Open it in the browser of this machine.")
-@click.option("--host", "bind", help="Where to listen; else `host` of [plugins.inspect], which is this machine alone.")
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Where to listen; a free one by default.")
+@click.option(
+    "--host",
+    "bind",
+    metavar="H",
+    help="Where to listen; else `host` of [plugins.inspect], which is this machine alone.",
+)
+@click.option(
+    "--port", type=click.IntRange(0, 65535), metavar="N", default=0, help="Where to listen; a free one by default."
+)
 @click.option("--user", "user_id", metavar="ID", help="Who calls; else `user_id` of the configuration.")
 @click.option("--server", metavar="CMD|URL", help="One MCP server that is in no configuration, alone.")
 @click.option("--transport", type=click.Choice(["stdio", "http", "sse", "websocket"]), help="How it is reached.")

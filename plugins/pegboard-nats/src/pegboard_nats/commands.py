@@ -122,7 +122,7 @@ def nats() -> None:
     """What hosts and workers need of NATS."""
 
 
-@nats.command()
+@nats.command(short_help="Write a server's configuration, and keys.")
 @click.option("--folder", default="nats", show_default=True, metavar="DIR", help="Where the files are written.")
 @click.option("--listen", default="127.0.0.1:4222", show_default=True, metavar="ADDRESS", help="Of the server.")
 @click.option("--store", metavar="DIR", help="Where the server keeps its streams; else `streams` in the folder.")
@@ -163,7 +163,7 @@ def init(run: ProgramRun, folder: str, listen: str, store: str | None, bots: tup
     )
 
 
-@nats.command("serve")
+@nats.command("serve", short_help="Serve the board to bots that are on NATS.")
 @click.option("--model", metavar="PROVIDER:MODEL", help="Answers questions; else that of the configuration.")
 @click.option("--concurrency", type=click.IntRange(1), metavar="N", help="Requests at once; else of [plugins.nats].")
 @click.pass_obj
@@ -188,7 +188,7 @@ def serve(run: ProgramRun, model: str | None, concurrency: int | None) -> None:
         run.open_host(main)
 
 
-@nats.command()
+@nats.command(short_help="Groups, their workers, and how calls went.")
 @click.option("--group", "only", metavar="G", help="This group alone; else all that have workers or are configured.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 @click.pass_obj
@@ -294,7 +294,7 @@ async def _with_link(settings: NatsSettings, name: str, role: Role, ask: Callabl
     raise ToolError(ErrorCode.UPSTREAM_ERROR, text)
 
 
-@nats.command("call-state")
+@nats.command("call-state", short_help="What became of a call that was recorded.")
 @click.argument("call")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 @click.pass_obj

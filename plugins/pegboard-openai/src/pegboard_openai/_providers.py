@@ -41,13 +41,21 @@ class Server:
         settings: where it is, its key, its model.
         wants_key: whether it refuses requests without a key; None: it does where a variable is named for one.
         responses: whether it is asked by the responses API instead of chat completions.
+        address: where its address comes from, as an error says it.
 
     .. versionadded:: 0.1
     """
 
     def __init__(
-        self, name: str, settings: ServerSettings, *, wants_key: bool | None = None, responses: bool = False
+        self,
+        name: str,
+        settings: ServerSettings,
+        *,
+        wants_key: bool | None = None,
+        responses: bool = False,
+        address: str | None = None,
     ) -> None:
+        self.address = address or f"base_url under [plugins.openai.servers.{name}]"
         self.name = name
         self.default_model = settings.model
         self._settings = settings
@@ -101,7 +109,14 @@ class Server:
         from pegboard_chat.wire import key_for
 
         base_url, settings = self.base_url, self._settings
-        key = await key_for(self.name, base_url, settings.key_variable, settings.api_key, needed=self._wants_key)
+        key = await key_for(
+            self.name,
+            base_url,
+            settings.key_variable,
+            settings.api_key,
+            needed=self._wants_key,
+            address=self.address,
+        )
         return _place_of(self.name, base_url, key, settings.key_variable, responses=self._responses)
 
 
@@ -219,9 +234,10 @@ def providers_of(settings: OpenAISettings) -> list[Server | LocalProvider]:
     is_own = flavour_of(base_url) is OPENAI
     model = settings.model or (OWN_MODEL if base_url.rstrip("/") == OWN_URL else None)
     own = ServerSettings(base_url=base_url, api_key=settings.api_key, key_variable=KEY, model=model)
+    address = "base_url under [plugins.openai]" if settings.base_url else BASE_URL
     return [
-        Server("openai", own, wants_key=is_own),
-        Server("openai-responses", own, wants_key=is_own, responses=True),
+        Server("openai", own, wants_key=is_own, address=address),
+        Server("openai-responses", own, wants_key=is_own, responses=True, address=address),
         LocalProvider(settings.local_ports),
         *(Server(name, server, responses=server.responses) for name, server in settings.servers.items()),
     ]

@@ -187,6 +187,8 @@ def ending_of(event: ChatEnded) -> list[str]:
         parts.append("the answer is cut: the model's limit of output is reached")
     elif event.stop is Stop.REFUSED:
         parts.append("the model, or its provider, refused to answer")
+    elif not event.text and event.reason is None:
+        parts.append("the model ended without a word")
     return parts
 
 

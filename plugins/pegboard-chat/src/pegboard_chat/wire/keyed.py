@@ -37,8 +37,6 @@ class KeyedProvider(Generic[Settings]):
     own_url: ClassVar[str]
     versions: ClassVar[tuple[str, ...]] = ()
     """Of the API, as some write them behind the address."""
-    address: ClassVar[str] = "the base_url"
-    """Where the address comes from, as an error says it."""
     advice: ClassVar[Mapping[str, str]] = {}
     """By reason of a `ModelError`: what to do, instead of the general words."""
 
@@ -79,6 +77,11 @@ class KeyedProvider(Generic[Settings]):
         for version in self.versions:
             url = url.removesuffix(version)
         return url
+
+    @property
+    def address(self) -> str:
+        """Where the address comes from, as an error says it."""
+        return f"base_url under [plugins.{self.name}]" if self.settings.base_url else self.url_variable
 
     def missing(self) -> str | None:
         """A key, unless the address is this very machine; see `Provider.missing`."""

@@ -30,7 +30,14 @@ def confine() -> None:
 @click.option(
     "--call", "calls", metavar="TOOL=JSON", multiple=True, help="Call this tool too, by the server's own name."
 )
-@click.option("--for", "seconds", type=click.FloatRange(0, 600), default=2.0, help="How long it runs then, in seconds.")
+@click.option(
+    "--for",
+    "seconds",
+    type=click.FloatRange(0, 600),
+    metavar="S",
+    default=2.0,
+    help="How long it runs then, in seconds.",
+)
 @click.pass_obj
 def suggest(run: ProgramRun, name: str, calls: tuple[str, ...], seconds: float) -> int:
     """The smallest policy that one server seems to need.

@@ -45,7 +45,7 @@ def offer(file: Path | None = None) -> str:
     type=click.FloatRange(0, 3600),
     default=60.0,
     show_default=True,
-    metavar="SECONDS",
+    metavar="S",
     help="How long it is watched before it is asked again.",
 )
 @click.option("--read", multiple=True, metavar="PATH", help="A file or folder that it sees.")

@@ -33,12 +33,17 @@ MAX_PROCESSES = 256
     show_default=True,
     help="How clients reach it.",
 )
-@click.option("--host", "bind", default="127.0.0.1", show_default=True, help="Where to listen; not for stdio.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 takes a free one.")
+@click.option(
+    "--host", "bind", metavar="H", default="127.0.0.1", show_default=True, help="Where to listen; not for stdio."
+)
+@click.option(
+    "--port", type=click.IntRange(0, 65535), metavar="N", default=8000, show_default=True, help="0 takes a free one."
+)
 @click.option("--user", "user_id", metavar="ID", help="Who calls; else `user_id` of the configuration.")
 @click.option(
     "--processes",
     type=click.IntRange(1, MAX_PROCESSES),
+    metavar="N",
     help="So many processes serve on one port, and SIGHUP replaces them; not for stdio.",
 )
 @click.option("--handed-over", type=click.IntRange(0), hidden=True)

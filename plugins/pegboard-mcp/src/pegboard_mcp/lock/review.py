@@ -9,6 +9,7 @@ Everything here may wait for a disk; inside a running loop it belongs in a threa
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -84,7 +85,7 @@ class LockReview:
         Raises:
             PluginError: the lock, or what was first seen, cannot be read or written.
         """
-        from pegboard.config import is_trusted, trust
+        from pegboard.config import is_trusted, replace_file, trust
         from pegboard_mcp.lock.file import load_lock, parse_lock, write_lock
         from pegboard_mcp.lock.shown import forget_shown
         from pegboard_mcp.lock.watch import is_signed, watch_of
@@ -106,7 +107,12 @@ class LockReview:
                 pins[change.now.key] = self._now[change.now.key]
         write_lock(path, pins.values())
         if is_own:  # who accepts some tools did not accept all the others that stand in somebody else's list
-            trust(path)
+            try:
+                trust(path)
+            except ConfigError:  # nobody could tell it from somebody else's: it is as it was
+                with contextlib.suppress(OSError):
+                    path.unlink() if content is None else replace_file(path.resolve(), content)
+                raise
         watch_of(self._settings).look_again()
         forget_shown(path.resolve(), changes)
         return path

@@ -40,6 +40,7 @@ MAX_YAML_BYTES = 20_000_000
 MAX_NODES = 8_000_000
 MAX_REDIRECTS = 5
 MAX_ASKED = 100
+REPAIR = "repair it there, or name another OpenAPI document, in JSON or YAML"
 DEADLINE_S = 30.0
 READ_S = 10.0
 
@@ -166,11 +167,11 @@ def parse(data: bytes) -> Json:
         return loads(data, max_depth=DOCUMENT_LEVELS, max_bytes=MAX_BYTES)
     except JsonTextError as problem:
         if data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"[") and b'"' in data[:200]:
-            raise DiscoveryError(f"the document is {_said(problem)}") from None
+            raise DiscoveryError(f"the document cannot be read as JSON: {_said(problem)}", hint=REPAIR) from None
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise DiscoveryError("the document is not valid UTF-8") from None
+        raise DiscoveryError("the document is not valid UTF-8", hint="save it as UTF-8") from None
     return parse_yaml(text)
 
 
@@ -202,7 +203,7 @@ def parse_yaml(text: str) -> Json:
     except (yaml.YAMLError, ValueError) as problem:
         mark = getattr(problem, "problem_mark", None)
         at = f" at line {mark.line + 1}" if mark is not None else ""
-        raise DiscoveryError(f"the document is neither JSON nor YAML{at}") from None
+        raise DiscoveryError(f"the document is neither JSON nor YAML{at}", hint=REPAIR) from None
     return _checked(value)
 
 
