@@ -660,8 +660,9 @@ class Scripted:
             raise state
         return state
 
-    def start_soon(self, work: Any) -> None:
+    def start_soon(self, work: Any) -> bool:
         self.later.append(work)
+        return True
 
     def hear_of_task(self, id_: str, on_news: Any) -> Any:
         self.on_news = on_news

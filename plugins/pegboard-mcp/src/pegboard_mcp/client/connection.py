@@ -192,11 +192,21 @@ class Connection:
             params["_meta"] = {**self._envelope, **(written if isinstance(written, dict) else {})}
         return await self._send(method, params, None, is_written=True)
 
-    def start_soon(self, work: Callable[[], Awaitable[Any]]) -> None:
-        """Have something said to the server that nobody waits for."""
+    def start_soon(self, work: Callable[[], Awaitable[Any]]) -> bool:
+        """Have something said to the server that nobody waits for; False: it is not, since the connection ends."""
         if self.is_open and self._untold < MAX_UNTAKEN:  # one that reads nothing is not told on and on
             self._untold += 1
             self._nursery.start_soon(self._say, work)
+        return self.is_open
+
+    def leave_word(self, method: str, params: Mapping[str, Any]) -> None:
+        """Have something said as the last thing of all, where the end of the connection is not word enough."""
+        last_words = getattr(self._link, "last_words", None)
+        if last_words is not None and len(last_words) < MAX_UNTAKEN:
+            number = next(self._ids)
+            stamped = self._stamped(params, None)
+            message = types.JSONRPCRequest(jsonrpc="2.0", id=number, method=method, params=stamped)
+            last_words.append((message, self._metadata(method, params, number).headers or {}))
 
     async def _say(self, work: Callable[[], Awaitable[Any]]) -> None:
         try:

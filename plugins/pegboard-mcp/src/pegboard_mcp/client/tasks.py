@@ -46,8 +46,11 @@ class Asked(Protocol):
     def hear_of_task(self, id_: str, on_news: Callable[[str, Mapping[str, Any]], None]) -> Callable[[], None]:
         """Have the task told of; returns what ends it."""
 
-    def start_soon(self, work: Callable[[], Awaitable[Any]]) -> None:
-        """Have something said that nobody waits for."""
+    def start_soon(self, work: Callable[[], Awaitable[Any]]) -> bool:
+        """Have something said that nobody waits for; False: it is too late for that."""
+
+    def leave_word(self, method: str, params: Mapping[str, Any]) -> None:
+        """Have something said as the last thing of all."""
 
 
 async def follow(connection: Asked, raw: Mapping[str, Any], on_progress: OnProgress | None) -> dict[str, Any]:
@@ -70,7 +73,8 @@ async def follow(connection: Asked, raw: Mapping[str, Any], on_progress: OnProgr
     try:
         return await task.follow(raw)
     except trio.Cancelled:
-        connection.start_soon(task.give_up)
+        if not connection.start_soon(task.give_up):
+            task.leave_word()
         raise
     except Lost as problem:
         raise Lost(written=True, why=problem.why) from None
@@ -170,8 +174,18 @@ class _Task:
 
     async def give_up(self) -> None:
         """Nobody waits for it any more."""
-        with trio.move_on_after(CANCEL_S), contextlib.suppress(Lost, RpcError):  # it is gone, or over
-            await self._connection.send("tasks/cancel", self._params)
+        try:
+            with trio.move_on_after(CANCEL_S), contextlib.suppress(RpcError):  # it is over
+                await self._connection.send("tasks/cancel", self._params)
+        except Lost:
+            self.leave_word()
+        except trio.Cancelled:  # the host ends, and a task at a server outlives that
+            self.leave_word()
+            raise
+
+    def leave_word(self) -> None:
+        """The same, as the connection ends."""
+        self._connection.leave_word("tasks/cancel", self._params)
 
 
 def _pause_of(said: Any) -> float:

@@ -29,13 +29,16 @@ from pegboard_mcp.client.transports._codes import NOT_RUN, NUMBER_HEADER
 from pegboard_mcp.client.transports._link import Link, shorten
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+
+    from mcp_types import JSONRPCRequest
 
     from pegboard_mcp.client import _errors
     from pegboard_mcp.definitions import ServerDefinition
 
 T = TypeVar("T")
 
+SESSION, VERSION = "mcp-session-id", "mcp-protocol-version"
 LOST_S = 0.2
 """How long answers that are on their way still come in after a link is lost."""
 WRITE_S = 60.0
@@ -54,6 +57,10 @@ class WebLink(Link):
         """Set when the end is decided; the reader sees it a moment later."""
         self.flights: dict[str, Flight] = {}
         """The requests under way that say their number, by it."""
+        self.session: dict[str, str] = {}
+        """The headers of the session that the server opened, as it was last asked in it; empty: there is none."""
+        self.last_words: list[tuple[JSONRPCRequest, Mapping[str, str]]] = []
+        """Requests, with their headers, to be sent when the link is left; nobody waits for their answers."""
 
     def lose(self, cause: LinkError) -> None:
         """The server is gone, or has lost the session: answers on their way may still come in."""
@@ -172,6 +179,9 @@ class Watched(httpx2.AsyncBaseTransport):
 
     async def _judge(self, request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
         status = response.status_code
+        if (opened := response.headers.get(SESSION) or request.headers.get(SESSION)) is not None:
+            version = request.headers.get(VERSION)
+            self._link.session = {SESSION: opened} | ({} if version is None else {VERSION: version})
         if status < 400:
             if request.method == "POST":
                 self._link.note = None if status < 300 else status_fault(response, self._link.definition)
@@ -179,11 +189,11 @@ class Watched(httpx2.AsyncBaseTransport):
         if request.method == "DELETE" or (request.method == "GET" and status == 405):
             return response  # a server need not offer either
         self._link.note = status_fault(response, self._link.definition)
-        if "mcp-session-id" in request.headers and await _lost_session(response):
+        if SESSION in request.headers and await _lost_session(response):
             cause = lost_session()
             self._link.lose(cause)
             return _answer(request, 404, NOT_RUN, cause.why)
-        if "mcp-session-id" in request.headers and status >= 500 and b"session" in (await _body(response)).lower():
+        if SESSION in request.headers and status >= 500 and b"session" in (await _body(response)).lower():
             self._link.lose(lost_session())  # perhaps: the call may have run and stays failed, the next one greets anew
         return response
 

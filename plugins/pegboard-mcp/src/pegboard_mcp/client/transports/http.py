@@ -2,7 +2,8 @@
 
 The SDK's transport crashes on what it does not expect, and a crash cancels whoever is inside it. Here nobody is: a task
 enters it and waits, shielded, and what it raises becomes the cause of the link's end. So the body of `open_http` is
-never cancelled by it, and the session is ended with DELETE (`terminate_on_close`) also when the owner is cancelled.
+never cancelled by it, and the session is ended with DELETE (`terminate_on_close`) also when the owner is cancelled, or
+calls are under way.
 
 Opening sends nothing yet, but to log in (`oauth`); the first request does. Its failure is explained by `Link.why`:
 
@@ -21,6 +22,7 @@ import contextlib
 from typing import TYPE_CHECKING, Any
 
 import anyio
+import httpx2
 import trio
 
 from pegboard_mcp.client.transports._link import beside
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
     from pegboard_mcp.definitions import ServerDefinition
 
 LEAVE_S = 3.0
-"""How long the DELETE of the session may take."""
+"""How long the last words and the DELETE of the session may take."""
 
 
 class _CarriedReader(MessageReader):
@@ -67,6 +69,25 @@ class _CarriedReader(MessageReader):
         await self._inner.aclose()
 
 
+async def _say_last(client: httpx2.AsyncClient, link: WebLink) -> None:
+    """Say what the end of the link does not say by itself: that a task of the server is given up; the session's end."""
+    url, said = link.definition.url or "", []
+    accepted = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
+    for message, headers in link.last_words:
+        body = message.model_dump_json(by_alias=True, exclude_none=True)
+        said.append(client.build_request("POST", url, content=body, headers={**accepted, **headers}))
+    if link.session and not link.lost.is_set() and link.definition.terminate_on_close:
+        said.append(client.build_request("DELETE", url, headers=link.session))
+
+    async def say(request: httpx2.Request) -> None:
+        with contextlib.suppress(httpx2.HTTPError):  # nobody is left to be told
+            await client.send(request)
+
+    async with trio.open_nursery() as nursery:
+        for request in said:
+            nursery.start_soon(say, request)
+
+
 @contextlib.asynccontextmanager
 async def open_http(definition: ServerDefinition, on_gone: Callable[[], None]) -> AsyncIterator[WebLink]:
     """Give a link to the server. Raises `LinkError` where a login fails; of all else the first request tells."""
@@ -88,10 +109,13 @@ async def open_http(definition: ServerDefinition, on_gone: Callable[[], None]) -
                     client = await stack.enter_async_context(open_client(link, auth, answering=True))
                     if auth is not None:
                         link.asked = await auth.log_in(client, definition.url or "")
+                    # Once the SDK's tasks are gone: where a call is under way as they end, one of them crashes, and
+                    # would take a DELETE of the SDK's along.
+                    stack.push_async_callback(_say_last, client, link)
                     streams = streamable_http_client(
                         definition.url or "",
                         http_client=client,
-                        terminate_on_close=definition.terminate_on_close,
+                        terminate_on_close=False,
                         max_sse_event_size=definition.max_message_bytes,
                     )
                     read, write = await stack.enter_async_context(streams)
