@@ -143,7 +143,9 @@ class Instances:
 
 
 @contextlib.asynccontextmanager
-async def instances(server: NatsServer, count: int, *, named: bool = False) -> AsyncIterator[Instances]:
+async def instances(
+    server: NatsServer, count: int, *, named: bool = False, name: str = "i {index}.é"
+) -> AsyncIterator[Instances]:
     """Instances that know of each other what NATS tells."""
     prefix, urls, scopes = f"t{secrets.token_hex(4)}", [], []
     tools = [Tools(f"i{index}") for index in range(count)]
@@ -151,7 +153,7 @@ async def instances(server: NatsServer, count: int, *, named: bool = False) -> A
 
     async def serve(index: int, task_status: trio.TaskStatus[Any]) -> None:
         said: dict[str, Any] = {"state_key": KEY, "carrier": "nats", "task_store": "nats", "task_after_s": 30.0}
-        said |= {"instance": f"i {index}.é"} if named else {}
+        said |= {"instance": name.format(index=index)} if named else {}
         plugins = [tools[index], mcp_plugin, pegboard_nats.plugin]
         with trio.CancelScope() as scope:
             async with open_host({"plugins": {"nats": nats, "mcp": said}}, plugins) as host, trio.open_nursery() as own:
@@ -249,6 +251,19 @@ async def test_a_round_of_an_instance_that_is_gone_is_answered_all_the_same(
         refused = (await served.call("drop", {"what": "x"}, at=1, **again))["error"]["data"]
         assert (refused["reason"], refused["retry"]) == ("instance", "same")
         assert served.ran == []
+
+
+async def test_two_programs_with_one_name_do_not_take_each_other_for_gone(nats_server: NatsServer) -> None:
+    async with instances(nats_server, 2, named=True, name="same") as served:
+        for number in range(4):
+            assert await served.confirm(f"{number}") == f"{number} dropped"
+        made = (await served.call("job", {"asks": True}, at=0, meta=META))["result"]
+        state = await served.ask("tasks/get", {"taskId": made["taskId"]}, at=1)
+        assert state["result"]["status"] in ("working", "input_required")
+        served.scopes[0].cancel()
+        await served.ended[0].wait()
+        state = await served.ask("tasks/get", {"taskId": made["taskId"]}, at=1)
+        assert (state["result"]["status"], state["result"]["error"]["data"]["code"]) == ("failed", "OUTCOME_UNKNOWN")
 
 
 async def test_a_session_of_the_handshake_era_is_found_from_every_instance(nats_server: NatsServer) -> None:

@@ -169,7 +169,8 @@ class Instances:
         if name.machine == self.handles.own.machine and self._folder is not None and self._is_beside(name):
             # The host is a bare address, which every instance serves.
             return Target("http://127.0.0.1", str(socket_of(self._folder, name.process)))
-        return None if self._carrier is None or self.is_over(name) else Target()
+        # Also one that has our place: two programs may have been given one name, and both live.
+        return None if self._carrier is None else Target()
 
     # -- whose a request is
 
@@ -342,7 +343,8 @@ class Instances:
         query = scope.get("query_string", b"").decode("latin-1")
         where, method = scope["path"] + (f"?{query}" if query else ""), scope["method"]
         if not target.url and self._carrier is not None:
-            return await self._carrier.send(name.process, name.machine, method, where, headers, body)
+            machine = "" if name.machine == self.handles.own.machine else name.machine  # of ours we know as much
+            return await self._carrier.send(name.process, machine, method, where, headers, body)
         return await self._client(target).send(
             method, f"{target.url}{where}", headers, body if method == "POST" else None, max_bytes=sys.maxsize
         )
