@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import attrs
 import pytest
 import trio
 
@@ -155,6 +156,14 @@ async def test_who_is_no_host_cannot_call_nor_cancel_nor_hear(server: NatsServer
 def test_doctor_finds_nothing_wrong_with_it(server: NatsServer, keys: Path) -> None:
     assert list(check_servers(settings_of(server, keys, "host", "g"), "host")) == []
     assert list(check_servers(settings_of(server, keys, "worker"), "worker")) == []
+
+
+def test_doctor_tells_a_host_that_its_prefix_is_not_that_of_its_key(server: NatsServer, keys: Path) -> None:
+    """It said that nothing is wrong, and `status` that no worker is there."""
+    settings = attrs.evolve(settings_of(server, keys, "host", "g"), prefix="other")
+    (found,) = check_servers(settings, "host")
+    assert found.what == "the key may not call"
+    assert "'other'" in str(found.why)
 
 
 @pytest.mark.parametrize("role", ["worker", "watcher"])

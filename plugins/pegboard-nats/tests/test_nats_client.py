@@ -289,8 +289,7 @@ async def test_a_server_that_cannot_be_reached_is_told_once(start_server: Any) -
     async with open_client(Servers(urls=(server.url,)), tell=told.append) as client:
         while not told:
             await client.wait_changed()
-        assert told[0].startswith("no link to NATS: nats://127.0.0.1:"), told
-        assert told[0].endswith("refused; it is tried again"), told
+        assert told == [f"no link to NATS: {server.url}: connection refused; it is tried again"]
         assert len(told) == 1
 
 

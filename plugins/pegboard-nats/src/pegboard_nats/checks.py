@@ -50,7 +50,7 @@ def check_servers(settings: NatsSettings, role: Role) -> Iterator[Finding]:
     import trio
 
     where = f"NATS server {', '.join(settings.addresses)}"
-    trouble, hears, outsider, may_call = trio.run(_try_all, settings, role)
+    trouble, hears, calls, outsider, may_call = trio.run(_try_all, settings, role)
     if trouble is not None:
         yield Finding(
             "NATS cannot be reached", where, trouble, "repair `servers` or `credentials`, or start the server"
@@ -59,6 +59,11 @@ def check_servers(settings: NatsSettings, role: Role) -> Iterator[Finding]:
     if not hears and role == "host":
         why = "the server does not let us hear the answers of workers"
         yield Finding("the key is not one of a host", where, why, "name the key of a host as `credentials`")
+    elif not calls and role == "host":
+        why = f"the server does not let us call below {settings.prefix!r}"
+        yield Finding(
+            "the key may not call", where, why, "repair `prefix`, or name the key of a host for it as `credentials`"
+        )
     if outsider:
         why = "whoever reaches it may call every tool, as any user"
         yield Finding("NATS lets everybody in", where, why, f"give hosts and workers keys; {HOW}", "warning")
@@ -67,9 +72,9 @@ def check_servers(settings: NatsSettings, role: Role) -> Iterator[Finding]:
         yield Finding("a worker may call", where, why, f"let hosts alone publish calls; {HOW}", "warning")
 
 
-async def _try_all(settings: NatsSettings, role: Role) -> tuple[str | None, bool, bool, list[str]]:
-    """Why we are not let in, whether we hear answers, whether somebody without a key is let in, and the keys of workers
-    that may call."""
+async def _try_all(settings: NatsSettings, role: Role) -> tuple[str | None, bool, bool, bool, list[str]]:
+    """Why we are not let in, whether we hear answers and may call, whether somebody without a key is let in, and the
+    keys of workers that may call."""
     import attrs
     import trio
 
@@ -88,7 +93,8 @@ async def _try_all(settings: NatsSettings, role: Role) -> tuple[str | None, bool
             servers = attrs.evolve(settings.link("pegboard doctor", role="worker"), credentials=path)
             nursery.start_soon(one, path, servers)
     may_call = [path for path in workers if answers[path].trouble is None and answers[path].may_call]
-    return answers["ours"].trouble, answers["ours"].hears, answers["nobody"].trouble is None, may_call
+    ours_is = answers["ours"]
+    return ours_is.trouble, ours_is.hears, ours_is.may_call, answers["nobody"].trouble is None, may_call
 
 
 def _keys_of_workers(settings: NatsSettings, role: Role) -> Iterator[str]:

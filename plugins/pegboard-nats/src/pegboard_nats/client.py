@@ -16,9 +16,11 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import random
 import re
 import secrets
+import socket
 import ssl
 from collections import deque
 from contextlib import asynccontextmanager
@@ -222,7 +224,7 @@ class Client:
         self._link: _Link | None = None
         self._changed = trio.Event()
         self.large = trio.CapacityLimiter(LARGE_AT_ONCE)
-        self.trouble: str | None = "it has not connected yet"
+        self.trouble: str | None = "no server has answered yet"
         self._told: set[str] = set()
         self._inbox = f"{servers.inbox}.{secrets.token_hex(11)}"
         self._tokens = 0
@@ -441,7 +443,7 @@ class Client:
                 stream = await trio.open_tcp_stream(address.host, address.port)
                 link, stream = await self._enter(stream, address)
         except trio.TooSlowError:
-            self._note(f"{address} did not answer within {CONNECT_S:g} s")
+            self._note(f"{address} did not answer within {CONNECT_S:g} s, as a NATS server does at once")
         except ssl.SSLError as problem:
             self._note(f"{address}: {_tls_reason(problem)}")
         except trio.BrokenResourceError as problem:
@@ -646,8 +648,12 @@ def _reason_of(problem: OSError) -> str:
     below: BaseException | None = problem.__cause__
     while isinstance(below, BaseExceptionGroup):
         below = below.exceptions[0]
-    told = [getattr(one, "strerror", None) for one in (below, problem)]
-    return next((text.lower() for text in told if text), str(problem))
+    for one in (below, problem):
+        if isinstance(one, OSError) and one.strerror:
+            # trio writes the address into it, which is told already; what a name server says has numbers of its own.
+            has_number = one.errno is not None and not isinstance(one, socket.gaierror)
+            return (os.strerror(one.errno or 0) if has_number else one.strerror).lower()
+    return str(problem)
 
 
 def _tls_context(ca: str | None) -> ssl.SSLContext:
