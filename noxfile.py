@@ -128,8 +128,8 @@ def tests(session: nox.Session) -> None:
     session.run("coverage", "erase")
     # Each worker takes its share in order, so that what a file prepares is mostly prepared once; then what others left.
     # What of it is measured, and why not all, says conftest.py.
-    # One worker more than there are cores: much of a test is waiting, for a server or for a package to be installed.
-    workers = str((os.cpu_count() or 1) + 1)
+    # Two workers for each core: a test waits as long as it computes, for a server or for a package to be installed.
+    workers = str(2 * (os.cpu_count() or 1))
     session.run("coverage", "run", "-m", "pytest", "-n", workers, "--dist", "worksteal", *session.posargs)
     session.run("coverage", "combine", "-q")
     report = Path(session.create_tmp()) / "coverage.json"
