@@ -581,9 +581,9 @@ class Measured:
 
     The tracer of Python 3.11 sees every line of every library, too, and doubles what a test costs; what runs the same
     lines a million times it makes five times as dear. What draws its arguments, what concerns the whole system, what
-    holds that large work comes to an end (`in_time`), and what is marked `unmeasured` runs most lines and shows none
-    that a package's other examples do not: the floors are met without. A test of the whole system that shows lines
-    which no other does is marked `measured`.
+    holds that large work comes to an end (`in_time`), what looks through a `browser`, which not every machine has, and
+    what is marked `unmeasured` runs most lines and shows none that a package's other examples do not: the floors are
+    met without. A test of the whole system that shows lines which no other does is marked `measured`.
 
     The tests of the whole system wait, for servers and installations, some for minutes. Each worker of
     `--dist worksteal` begins with a share of its own, and with these tests begins the share of the last one: it waits
@@ -625,7 +625,8 @@ class Measured:
         return item.path.is_relative_to(item.config.rootpath / "tests")
 
     def _wants(self, item: pytest.Item) -> bool:
-        is_large = "in_time" in getattr(item, "fixturenames", ()) or item.get_closest_marker("unmeasured")
+        fixtures = getattr(item, "fixturenames", ())
+        is_large = "in_time" in fixtures or "browser" in fixtures or item.get_closest_marker("unmeasured")
         is_own = not self._is_of_all(item) or item.get_closest_marker("measured")
         return bool(is_own) and not is_large and not item.get_closest_marker("hypothesis")
 
