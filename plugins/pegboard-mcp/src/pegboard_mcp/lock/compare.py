@@ -149,7 +149,7 @@ def changes_of(
     old, new = {pin.key: pin for pin in was}, {pin.key: pin for pin in now}
     found: dict[Key, Change] = {}
     for key in old.keys() & new.keys():
-        if old[key].fingerprint != new[key].fingerprint:
+        if old[key].fingerprint != new[key].fingerprint or not old[key].is_sound:
             found[key] = _changed(old[key], new[key])
     came = {key: new[key] for key in sorted(new.keys() - old.keys())}
     gone = {key: old[key] for key in sorted(old.keys() - new.keys()) if may_be_gone(old[key])}

@@ -254,7 +254,7 @@ def load_signers(place: Path) -> bytes:
     name, where = place.name, name_of(place)  # callers read the message, and the person alone the hint
     try:
         content, found = _read(place, MAX_SIGNERS, 0)
-        folder = place.resolve().parent.stat()
+        folders = _folders_above(place)
     except FileNotFoundError:
         raise SignatureError(
             f"nobody is allowed to sign a lock yet: there is no {name}",
@@ -272,12 +272,25 @@ def load_signers(place: Path) -> bytes:
             raise SignatureError(
                 f"{name} is writable by others, who could let anybody sign", hint=f"chmod go-w {where}"
             )
-        if folder.st_mode & 0o022 and not folder.st_mode & stat.S_ISVTX:
-            raise SignatureError(
-                f"the folder of {name} is writable by others, who could let anybody sign",
-                hint=f"chmod go-w {name_of(place.parent)}",
-            )
+        for folder, of in folders.items():
+            if of.st_uid not in (os.geteuid(), 0):
+                raise SignatureError(
+                    f"a folder above {name} is another user's, who could let anybody sign",
+                    hint=f"make {name_of(folder)} your own, or move the file",
+                )
+            if of.st_mode & 0o022 and not of.st_mode & stat.S_ISVTX:
+                raise SignatureError(
+                    f"a folder above {name} is writable by others, who could let anybody sign",
+                    hint=f"chmod go-w {name_of(folder)}",
+                )
     return content
+
+
+def _folders_above(place: Path) -> dict[Path, os.stat_result]:
+    """The folders in which a file lies, and those of what it leads to if it is a link: who may write to one of them may
+    lay another in its place (`StrictModes` of sshd)."""
+    above = (*place.absolute().parents, *place.resolve().parents)
+    return {folder: folder.stat() for folder in above}
 
 
 def _read(path: Path, limit: int, flags: int) -> tuple[bytes | None, os.stat_result]:

@@ -81,6 +81,7 @@ class Watch:
         self._read: tuple[Path, bytes] | None = None
         self._is_trusted: bool | None = None
         self._told: set[tuple[str, str]] = set()
+        self._sound: dict[Key, bool] = {}
 
     def pins(self) -> dict[Key, Pin] | None:
         """What was accepted; None where there is no lock.
@@ -115,6 +116,7 @@ class Watch:
             return
         self._seen, self._pins, self._problem = seen, None, None
         self._read = self._is_trusted = None
+        self._sound.clear()
         if seen is not None and path is not None and settings is not None:
             from pegboard_mcp.lock.file import LockError, load_lock, parse_lock
 
@@ -177,6 +179,8 @@ class Watch:
             return False
         if accepted is None or accepted.fingerprint != pin.fingerprint or settings is None:
             return False
+        if not self._is_sound(accepted):
+            return False
         if self._is_trusted is None and self._read is not None:
             self._is_trusted = why_untrusted(settings, *self._read) is None
         return self._is_trusted is True
@@ -192,12 +196,22 @@ class Watch:
             why = f"no tool is accepted yet: lock is enforce, and there is no {self.place}"
             return HeldBackError(why, hint=how_to_accept(pin.name), all_hint=ACCEPT_ALL)
         accepted = pins.get(pin.key)
-        if accepted is not None and accepted.fingerprint == pin.fingerprint:
+        same = accepted is not None and accepted.fingerprint == pin.fingerprint
+        if same and accepted is not None and self._is_sound(accepted):
             return None
         why = "it is new, and nobody accepted it yet"
-        if accepted is not None:
+        if same:
+            why = "its block in the lock was edited: what people read there is not what its fingerprint lets through"
+        elif accepted is not None:
             why = f"it changed since it was accepted: {what_is_other(accepted, pin.definition)}"
         return HeldBackError(why, hint=how_to_accept(pin.name))
+
+    def _is_sound(self, accepted: Pin) -> bool:
+        """Whether a block says what its fingerprint lets through: who looks at a lock, or at what a commit changes,
+        reads the one, and the other decides."""
+        if accepted.key not in self._sound:
+            self._sound[accepted.key] = accepted.is_sound
+        return self._sound[accepted.key]
 
     def _warn(self, tool: Tool) -> None:
         """Tell once of each face that is not the accepted one."""
