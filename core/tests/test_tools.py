@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import copy
+import json
 import pickle
 from typing import Any
 
 import attrs
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pegboard import (
     Annotations,
@@ -21,6 +24,12 @@ from pegboard import (
     load_board,
     thaw,
     tool,
+)
+from pegboard.schema import share_parts
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.sampled_from([0, 1, 2**70, 0.0, -0.0, 1.0, 0.5]) | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=2), inner, max_size=3),
 )
 
 
@@ -84,6 +93,22 @@ def test_frozen_values_are_their_own_copies_and_thaw_makes_one_that_may_change()
     thawed["required"].append("b")
     assert schema["required"] == ["a"]
     assert thawed == {"type": "object", "required": ["a", "b"]}
+
+
+def test_shared_parts_are_the_same_objects_and_the_same_json() -> None:
+    parts: dict[Any, Any] = {}
+    texts = ['{"a": {"type": "number", "of": [1, "x"]}, "b": 1}', '{"c": {"type": "number", "of": [1, "x"]}, "b": 2}']
+    one, other = (share_parts(json.loads(text), parts) for text in texts)
+    assert one["a"] is other["c"]
+    assert [json.dumps(value) for value in (one, other)] == texts
+    with pytest.raises(TypeError, match="frozen"):
+        one["a"]["of"].append(2)
+
+
+@given(st.lists(JSON, max_size=4))
+def test_what_is_shared_is_to_the_letter_what_it_was(values: list[Any]) -> None:
+    parts: dict[Any, Any] = {}
+    assert [json.dumps(share_parts(one, parts)) for one in values] == [json.dumps(one) for one in values]
 
 
 @pytest.mark.parametrize("name", ["", " a", "a\n", "a\0", "x" * 129, 5, None, "tab\there"])

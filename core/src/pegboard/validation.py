@@ -148,10 +148,16 @@ class CoreValidator:
 
     def __init__(self, schema: Any) -> None:
         self._schema = schema
-        self._flat = FlatObject.of(schema)
         self._accept: Callable[[Any], bool] | None = None
         self._document: Document | None = None
         self.recently_used = False
+
+    def __getattr__(self, name: str) -> Any:
+        """`_flat`, when a value is first looked at: it is half of what a tool takes that nobody calls."""
+        if name != "_flat":
+            raise AttributeError(name)
+        self._flat = FlatObject.of(self._schema)
+        return self._flat
 
     def __call__(self, value: Any) -> Sequence[Fault]:
         """Every fault of `value`; none where it is right."""

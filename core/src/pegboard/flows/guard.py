@@ -12,7 +12,9 @@ planner of their own. A host has no planner: it sees calls and results of models
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
+from types import MethodType
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -59,18 +61,21 @@ class Flows:
         self._origin_of = origin_of
         self._read: WeakKeyDictionary[Session, WordsRead] = WeakKeyDictionary()
         self._said: WeakKeyDictionary[Session, WordsSaid] = WeakKeyDictionary()
+        # Of all tools, since the context of a call knows its own: nearly every tool of a large board has these guards.
+        self._result_noted, self._page_noted = _noting(self._note_result), _noting(self._note_page)
+        self._asks, self._foresees = self._check, self._peek
 
     def guards_of(self, tool: Tool) -> list[Guard]:
         """What notes the results of a tool, and what asks before its calls."""
         guards: list[Guard] = []
         if tool.name == READ_RESULT_NAME and tool.origin.plugin == "core":
-            guards.append(self._make_page_note())
-        elif (label := self._label_of(tool)) is not None:
-            guards.append(self._make_note(label))
+            guards.append(self._page_noted)
+        elif self._label_of(tool) is not None:
+            guards.append(self._result_noted)
         said = self._settings.said_to(tool)
         if said != "allow" and (said is not None or could_harm(tool)):
-            ask = _Ask(tool, said, self._settings, self._read, self._said)
-            guards.append(Guard(name="flows", stage=Stage.APPROVE, check=ask.check, peek=ask.peek))
+            peek = MethodType(self._foresees, tool)  # half of what a `partial` takes
+            guards.append(Guard(name="flows", stage=Stage.APPROVE, check=self._asks, peek=peek))
         return guards
 
     def _label_of(self, one: Tool | str) -> Label | None:
@@ -106,59 +111,34 @@ class Flows:
                 read = self._read[session] = WordsRead()
             read.note(label, texts, arguments)
 
-    def _make_note(self, label: Label) -> Guard:
-        def note(context: CallContext, result: ToolResult) -> ToolResult:
+    def _note_result(self, context: CallContext, result: ToolResult) -> ToolResult:
+        label = self._label_of(context.tool)
+        if label is not None:
             self._note(context.session, label, list(_texts_of(result)), context.arguments)
-            return result
+        return result
 
-        return _noting(note)
-
-    def _make_page_note(self) -> Guard:
+    def _note_page(self, context: CallContext, result: ToolResult) -> ToolResult:
         """Of `read_result`: of a result that is longer than what is kept of it, this page counts from now on."""
+        if answered := context.session.kept.tool_of(context.arguments["id"]):
+            context.session.note_read(result, tool=answered)
+        return result
 
-        def note(context: CallContext, result: ToolResult) -> ToolResult:
-            if answered := context.session.kept.tool_of(context.arguments["id"]):
-                context.session.note_read(result, tool=answered)
-            return result
+    _note_result.reads_only = _note_page.reads_only = True  # type: ignore[attr-defined]
 
-        return _noting(note)
+    # -- asking before calls that words of untrusted sources would go into
 
-
-class _Ask:
-    """Asks before the calls of one tool that words of untrusted sources would go into.
-
-    An object, since every tool of a large board has one: the same as closures takes 2 KB of memory.
-    """
-
-    __slots__ = ("_own_words", "_policy", "_read", "_said", "_settings", "_tool")
-
-    def __init__(
-        self,
-        tool: Tool,
-        policy: str | None,
-        settings: PolicyTable,
-        read: Mapping[Session, WordsRead],
-        said: Mapping[Session, WordsSaid],
-    ) -> None:
-        self._tool = tool
-        self._policy = policy
-        self._settings = settings
-        self._read = read
-        self._said = said
-        self._own_words: frozenset[str] | None = None  # looked for when something was read: most tools are not called
-
-    def check(
+    def _check(
         self, context: CallContext, arguments: Mapping[str, Any]
     ) -> Awaitable[ToolError | None] | ToolError | None:
-        asked = self._refusal_or_question(context.session, arguments)
+        asked = self._refusal_or_question(context.tool, context.session, arguments)
         return self._ask(context, arguments, asked) if isinstance(asked, str) else asked  # most calls wait for nobody
 
-    def peek(self, session: Session, arguments: Mapping[str, Any]) -> ToolError | str | None:
-        asked = self._refusal_or_question(session, arguments)
+    def _peek(self, tool: Tool, session: Session, arguments: Mapping[str, Any]) -> ToolError | str | None:
+        asked = self._refusal_or_question(tool, session, arguments)
         return f"asks: {asked}" if isinstance(asked, str) else asked
 
     async def _ask(self, context: CallContext, arguments: Mapping[str, Any], asked: str) -> ToolError | None:
-        tool, first = self._tool, asked.partition("\n")[0]
+        tool, first = context.tool, asked.partition("\n")[0]
         try:
             # As of a running tool: a yes is for these words, and never for the session.
             if await context.session.ask(tool, arguments, asked, is_running=True):
@@ -166,14 +146,16 @@ class _Ask:
             why = f"{first}, and the person who was asked refused"
         except ToolError as problem:
             why = f"{first}, and nobody could be asked: {problem.message}; {_how(tool)}"
-        return _refusal(tool, *self._find(context.session, arguments), why)
+        return _refusal(tool, *self._find(tool, context.session, arguments), why)
 
-    def _refusal_or_question(self, session: Session, arguments: Mapping[str, Any]) -> ToolError | str | None:
-        tool, (found, dropped) = self._tool, self._find(session, arguments)
+    def _refusal_or_question(
+        self, tool: Tool, session: Session, arguments: Mapping[str, Any]
+    ) -> ToolError | str | None:
+        found, dropped = self._find(tool, session, arguments)
         if not (found or dropped):
             return None
-        what = _said(tool, found, dropped)
-        policies = [self._settings.judge(one.policy, self._policy) for one in ([one.label for one in found] or dropped)]
+        what, said = _said(tool, found, dropped), self._settings.said_to(tool)
+        policies = [self._settings.judge(one.policy, said) for one in ([one.label for one in found] or dropped)]
         if "refuse" in policies:
             return _refusal(tool, found, dropped, f"{what}; the configuration refuses that")
         if not found and not session.can_ask:
@@ -182,26 +164,25 @@ class _Ask:
             return _refusal(tool, found, dropped, f"{what}, and there is nobody to ask here; {_how(tool)}")
         return "\n".join([what, *_marked(found)])
 
-    def _find(self, session: Session, arguments: Mapping[str, Any]) -> tuple[list[Match], list[Label]]:
-        tool, read = self._tool, self._read.get(session)
+    def _find(self, tool: Tool, session: Session, arguments: Mapping[str, Any]) -> tuple[list[Match], list[Label]]:
+        read = self._read.get(session)
         if read is None:
             return [], []
         if tool.sanitises:
             arguments = {key: value for key, value in arguments.items() if key not in tool.sanitises}
             if not arguments or "*" in tool.sanitises:
                 return [], []
-        if self._own_words is None:
-            self._own_words = own_words_of(tool)
-        own = None if self._policy is not None else key_of(tool.origin)
+        said = self._settings.said_to(tool)
+        own = None if said is not None else key_of(tool.origin)
         judge, words = self._settings.judge, self._settings.words
 
         def strictness(label: Label) -> int:
-            return 0 if own in (label.key, label.plugin) else words.index(judge(label.policy, self._policy))
+            return 0 if own in (label.key, label.plugin) else words.index(judge(label.policy, said))
 
         found = read.find(
             arguments,
             name=tool.name,
-            own_words=self._own_words,
+            own_words=own_words_of(tool),
             strictness=strictness,
             said=self._said.get(session),
         )
@@ -233,6 +214,7 @@ def shown_source(tool: Tool) -> str:
     return f"`{tool.name}`" if source == tool.name else f"`{tool.name}` of {source}"
 
 
+@functools.lru_cache(maxsize=256)
 def own_words_of(tool: Tool) -> frozenset[str]:
     """Names of arguments and values that the tool's own schema offers: who chooses one of them says nothing new."""
     words: set[str] = set()
@@ -250,7 +232,6 @@ def own_words_of(tool: Tool) -> frozenset[str]:
 
 
 def _noting(note: Callable[[CallContext, ToolResult], ToolResult]) -> Guard:
-    note.reads_only = True  # type: ignore[attr-defined]
     return Guard(name="flows.note", stage=Stage.FILTER, check=note)
 
 

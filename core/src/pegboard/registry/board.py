@@ -560,7 +560,7 @@ def _require_own(one: Tool) -> None:
 
 
 def _from(one: Tool, origin: Origin) -> Tool:
-    return attrs.evolve(one, origin=origin)
+    return one if one.origin == origin else attrs.evolve(one, origin=origin)
 
 
 _SEEN = tuple(field.name for field in attrs.fields(Tool) if field.name not in ("handler", "signature"))

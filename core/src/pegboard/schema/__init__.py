@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from pegboard.starting import lazy_names
 
 if TYPE_CHECKING:
+    from pegboard._frozen import share as share_parts
     from pegboard.schema.check import faults_of as faults_of_schema
     from pegboard.schema.check import is_plain
     from pegboard.schema.derive import Signature
@@ -92,6 +93,7 @@ __all__ = [
     "listed_names",
     "may_explode",
     "search_pattern",
+    "share_parts",
     "structure_all",
     "subschemas",
     "to_json_value",
@@ -100,6 +102,7 @@ __all__ = [
 __getattr__ = lazy_names(
     __name__,
     {
+        ".._frozen": ("share_parts = share",),
         ".check": ("faults_of_schema = faults_of", "is_plain"),
         ".derive": ("Signature",),
         ".draft7": ("in_2020_12",),

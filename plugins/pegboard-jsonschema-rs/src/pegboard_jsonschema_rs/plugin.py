@@ -59,10 +59,16 @@ class RustValidator:
 
     def __init__(self, schema: Any) -> None:
         self._schema = schema
-        self._flat = FlatObject.of(schema)
         self._finds: Finder | None = None
         self._is_valid: Callable[[Any], bool] | None = None
         self._document: Document | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        """`_flat`, when a value is first looked at: most tools of a large board are never called."""
+        if name != "_flat":
+            raise AttributeError(name)
+        self._flat = FlatObject.of(self._schema)
+        return self._flat
 
     def __call__(self, value: Any) -> Sequence[Fault]:
         """Every fault of `value`; none where it is right."""

@@ -14,13 +14,15 @@ Tools of workers that are gone stay on the board: their calls say that nobody is
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 import random
+import zlib
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pegboard import CallContext, PegboardError, SourceState, Tool, ToolResult
+from pegboard import CallContext, Origin, PegboardError, SourceState, Tool, ToolResult
 from pegboard.errors import reason_of
 from pegboard.sources import SourceDetails
 from pegboard_nats import wire
@@ -78,9 +80,11 @@ class NatsSource:
         self._settings = settings
         self._workers: dict[str, str] = {}  # what each offers, as its hash
         self._news: dict[str, str] = {}  # the same, of those that said so since they were looked at; "": gone
-        self._offered: dict[str, dict[str, str]] = {}  # definitions by their hash, as canonical JSON by name
-        self._made: dict[str, Tool] = {}  # the tools of definitions that are on the board
-        self._shown: dict[str, str] | None = None
+        self._offered: dict[str, Build] = {}  # by the hash of its definitions
+        self._made: dict[bytes, Tool] = {}  # the tools that are on the board, by the hash of their definition
+        self._shown: dict[str, bytes] | None = None
+        # As the host has it: a tool that says so itself is not made a second time when it is registered.
+        self._origin = Origin("pegboard-nats", "nats", self.name)
         self._group: GroupStatus | None = None  # as it was last looked at for somebody
         self._server: dict[str, str] = {}
         self._look_for_somebody: Callable[[], None] | None = None
@@ -100,7 +104,8 @@ class NatsSource:
         if definitions is None:
             return None
         alike: dict[Any, Any] = {}
-        return [made for text in _by_name(definitions).values() if (made := self._make(text, alike)) is not None]
+        texts = _by_name(definitions)
+        return [made for name, text in texts.items() if (made := self._make(name, text, alike)) is not None]
 
     def describe(self) -> SourceDetails:
         """The group as it was last looked at, and have it looked at: whoever shows it asks again."""
@@ -145,7 +150,7 @@ class NatsSource:
         slot.set_state(SourceState.STARTING)
         path = known.path_of(self._subjects.group, self._settings)
         if definitions := await trio.to_thread.run_sync(known.read, path):
-            self._offered[wire.hash_of(definitions)] = _by_name(definitions)  # where it is one build's, nobody is asked
+            self._offered[wire.hash_of(definitions)] = Build.of(definitions)  # where it is one build's, nobody is asked
         subscription = client.subscribe(self._subjects.of("changed"), note)
         try:
             while True:
@@ -231,7 +236,7 @@ class NatsSource:
                 problem = one
                 continue
             if wire.hash_of(definitions) == digest:
-                self._offered[digest] = _by_name(definitions)
+                self._offered[digest] = Build.of(definitions)
             else:
                 log.warning("definitions of the group %s are not what their hash says", self._subjects.group)
         if problem is not None and not self._offered:
@@ -257,53 +262,94 @@ class NatsSource:
 
         from pegboard_nats import known
 
-        votes: dict[str, Counter[str]] = {}
-        for digest, offered in self._offered.items():
-            for name, text in offered.items():
-                votes.setdefault(name, Counter())[text] += counts[digest]
+        votes: dict[str, Counter[bytes]] = {}
+        for digest, build in self._offered.items():
+            for name, one in build.hashes.items():
+                votes.setdefault(name, Counter())[one] += counts[digest]
         # Of two that as many have, always the same one: hosts must agree.
         chosen = {name: max(sorted(votes[name]), key=votes[name].__getitem__) for name in sorted(votes)}
         if chosen == self._shown:
             return
+        texts = {key: text for build in self._offered.values() for key, text in build.texts()}
         before, self._made = self._made, {}
         alike: dict[Any, Any] = {}
-        for number, text in enumerate(chosen.values()):
+        for number, (name, key) in enumerate(chosen.items()):
             if number % MADE_AT_ONCE == 0:
                 await trio.lowlevel.checkpoint()
-            made = before.get(text) or self._make(text, alike)
+            made = before.get(key) or self._make(name, texts[key], alike)
             if made is not None:
-                self._made[text] = made
+                self._made[key] = made
         slot.replace(list(self._made.values()))
         self._shown = chosen
         path = known.path_of(self._subjects.group, self._settings)
-        await trio.to_thread.run_sync(lambda: known.write(path, [json.loads(text) for text in chosen.values()]))
+        await trio.to_thread.run_sync(lambda: known.write(path, [json.loads(texts[key]) for key in chosen.values()]))
 
-    def _make(self, text: str, alike: dict[Any, Any]) -> Tool | None:
+    def _make(self, name: str, text: str, alike: dict[Any, Any]) -> Tool | None:
         """The tool of a definition, of parts that are alike in those made with it; None: it is none."""
         given = json.loads(text)
-        name = str(given["definition"]["name"])
         try:
-            marks = given["definition"]["annotations"]
+            public = given["definition"]
+            marks = public["annotations"]
             repeatable = marks.get("read_only") is True or marks.get("idempotent") is True
-            handler = self._handler(name, wire.fingerprint_of(given["definition"]), repeatable=repeatable)
-            return wire.tool_of(given, handler, self._subjects.group, alike)
+            handler = Handler(self._settings, self._subjects.group, name, wire.fingerprint_of(public), repeatable)
+            public["name"] = name  # the very text that is kept beside it
+            return wire.tool_of(given, handler, self._subjects.group, alike, self._origin)
         except (PegboardError, KeyError, ValueError, TypeError, AttributeError, RecursionError) as problem:
             log.warning("%r of %s cannot be offered: %s", name[:80], self.name, reason_of(problem))
             return None
 
-    def _handler(self, name: str, fingerprint: str, *, repeatable: bool) -> Callable[..., Any]:
-        settings, group = self._settings, self._subjects.group
 
-        async def handler(context: CallContext, /, **arguments: Any) -> ToolResult:
-            calls = calls_of(settings, group)
-            return await calls.call(context, name, fingerprint, context.arguments, repeatable=repeatable)
+class Handler:
+    """Calls one tool of a group.
 
-        return handler
+    An object, since a host may have ten thousand: the same as a closure takes four times as much memory.
+    """
+
+    __slots__ = ("_fingerprint", "_group", "_name", "_repeatable", "_settings")
+
+    def __init__(self, settings: NatsSettings, group: str, name: str, fingerprint: str, repeatable: bool) -> None:
+        self._settings = settings
+        self._group = group
+        self._name = name
+        self._fingerprint = fingerprint
+        self._repeatable = repeatable
+
+    async def __call__(self, context: CallContext, /, **arguments: Any) -> ToolResult:
+        """The answer of a worker."""
+        calls = calls_of(self._settings, self._group)
+        return await calls.call(context, self._name, self._fingerprint, context.arguments, repeatable=self._repeatable)
+
+
+class Build(NamedTuple):
+    """What workers of one build offer.
+
+    Args:
+        hashes: of each definition, by the name of the tool.
+        packed: the definitions as canonical JSON, compressed to some hundredths, since they are alike. They are read
+            when another build comes or goes.
+    """
+
+    hashes: dict[str, bytes]
+    packed: bytes
+
+    @classmethod
+    def of(cls, definitions: Iterable[dict[str, Any]]) -> Build:
+        """What is no definition is left out."""
+        texts = _by_name(definitions)
+        packed = zlib.compress("\n".join(texts.values()).encode("ascii"))  # no line break is in canonical JSON
+        return cls({name: _hash_of(text) for name, text in texts.items()}, packed)
+
+    def texts(self) -> Iterable[tuple[bytes, str]]:
+        """Each definition, by its hash."""
+        return zip(self.hashes.values(), zlib.decompress(self.packed).decode("ascii").splitlines(), strict=True)
+
+
+def _hash_of(text: str) -> bytes:
+    return hashlib.sha256(text.encode("ascii")).digest()[:20]
 
 
 def _by_name(definitions: Iterable[dict[str, Any]]) -> dict[str, str]:
-    """Definitions by the name of the tool, as canonical JSON: a quarter of what they take as objects; what is none is
-    left out."""
+    """Definitions by the name of the tool, as canonical JSON; what is none is left out."""
     found = {}
     for one in definitions:
         public = one.get("definition")

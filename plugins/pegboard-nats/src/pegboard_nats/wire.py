@@ -23,7 +23,8 @@ from urllib.parse import quote, unquote
 
 import attrs
 
-from pegboard import Annotations, Limits, Tool, thaw
+from pegboard import Annotations, Limits, Origin, Tool, thaw
+from pegboard.schema import share_parts
 from pegboard.text import clean_value
 
 if TYPE_CHECKING:
@@ -152,12 +153,17 @@ def fingerprint_of(definition: Mapping[str, Any]) -> str:
 
 
 def tool_of(
-    given: Mapping[str, Any], handler: Callable[..., Any], group: str, alike: dict[Any, Any] | None = None
+    given: Mapping[str, Any],
+    handler: Callable[..., Any],
+    group: str,
+    alike: dict[Any, Any] | None = None,
+    origin: Origin | None = None,
 ) -> Tool:
     """The tool of a definition that a worker sent. What hides in its texts is taken out.
 
     Args:
         alike: parts that tools have in common, and then share: thousands have the same few schemas, limits and tags.
+        origin: what the host will say of it.
 
     Raises:
         PegboardError, ValueError, TypeError, KeyError, RecursionError: it is none.
@@ -165,8 +171,10 @@ def tool_of(
     given, _ = clean_value(given)
     public = given["definition"]
     alike = {} if alike is None else alike
-    schemas = [public["input_schema"], public.get("output_schema")]
-    texts = [canonical(one) for one in schemas]
+
+    def shared(value: Any) -> Any:
+        return alike.setdefault((type(value), value), value)
+
     limits = Limits(
         timeout_s=given.get("timeout_s"),
         requires_confirmation=given.get("requires_confirmation", False),
@@ -174,24 +182,22 @@ def tool_of(
     )
     marks = Annotations(**{name: mark for name, mark in public["annotations"].items() if name in _MARKS})
     tags = frozenset({*given.get("tags", ()), "nats", group})
-    tool = Tool(
+    return Tool(
         name=public["name"],
         handler=handler,
         description=public["description"],
         title=public.get("title"),
-        input_schema=alike.get(texts[0], schemas[0]),
-        output_schema=alike.get(texts[1], schemas[1]),
-        annotations=alike.setdefault(marks, marks),
-        limits=alike.setdefault(limits, limits),
+        input_schema=share_parts(public["input_schema"], alike),
+        output_schema=share_parts(public.get("output_schema"), alike),
+        annotations=shared(marks),
+        limits=shared(limits),
         version=public.get("version"),
-        category=given.get("category", "general"),
-        tags=alike.setdefault(tags, tags),
-        results=given.get("results", "clean"),
+        category=shared(given.get("category", "general")),
+        tags=shared(tags),
+        results=shared(given.get("results", "clean")),
         run="async",
+        origin=origin or Origin(),
     )
-    for text, schema in zip(texts, (tool.input_schema, tool.output_schema), strict=True):
-        alike.setdefault(text, schema)  # frozen by the tool, so the next one takes it as it is
-    return tool
 
 
 def page_of(definitions: Sequence[Mapping[str, Any]], start: int, max_bytes: int) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from pegboard.config import private_folder, user_folder, write_private
 from pegboard.limits import JSON_BYTES
 from pegboard_mcp import __version__
-from pegboard_mcp.client.discovery import Listing
+from pegboard_mcp.client.discovery import Listing, shared
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,7 +61,10 @@ def parse(raw: bytes) -> Listing | None:
         if not isinstance(value, dict) or (value.get("format"), value.get("version")) != (FORMAT, __version__):
             return None
         server = value.get("server")
-        tools, prompts, resources, templates = (tuple(map(_checked, value[name])) for name in LISTS)
+        parts: dict[Any, Any] = {}
+        tools, prompts, resources, templates = (
+            tuple(shared(_checked(one), parts) for one in value[name]) for name in LISTS
+        )
     except (KeyError, TypeError, ValueError, RecursionError):
         return None
     server = server if isinstance(server, dict) else {}

@@ -302,7 +302,7 @@ class Catalogue:
             return None
 
     def _tool(self, entry: Entry) -> Tool:
-        annotations = Annotations(**entry.get("annotations", {}))
+        annotations = _marks(**entry.get("annotations", {}))
         handler = self.handlers.call_tool(entry["key"], repeatable=annotations.read_only or annotations.idempotent)
         return self._make(
             entry,
@@ -335,7 +335,7 @@ class Catalogue:
             input_schema=schema,
             output_schema=None,
             annotations=Annotations(read_only=True),
-            tags={"mcp", "prompt", self.name},
+            tags=_tags("mcp", "prompt", self.name),
         )
 
     def _make(self, entry: Entry, key: str, handler: Callable[..., Any], **more: Any) -> Tool:
@@ -350,8 +350,8 @@ class Catalogue:
             version=identity_of(server.get("name"), server.get("version")),
             run="async",
             results=self.definition.results,
-            limits=Limits(max_result_bytes=self.definition.max_result_bytes),
-            **{"tags": {"mcp", self.name}, **more},
+            limits=_limits(self.definition.max_result_bytes),
+            **{"tags": _tags("mcp", self.name), **more},
         )
 
     # -- prompts and resources
@@ -613,6 +613,20 @@ def _wire_of(key: str) -> str:
     """What a tool is called after, by how what was first seen calls it: its own name, of a prompt behind a mark."""
     kind, _, name = key.partition(":")
     return PROMPT_MARK + name if kind == "prompt" else name
+
+
+# Tools that are alike share what they are made of.
+_marks = functools.lru_cache(Annotations)
+
+
+@functools.lru_cache
+def _tags(*tags: str) -> frozenset[str]:
+    return frozenset(tags)
+
+
+@functools.lru_cache
+def _limits(max_result_bytes: int | None) -> Limits:
+    return Limits(max_result_bytes=max_result_bytes)
 
 
 def _arguments_of(entry: Entry) -> Any:

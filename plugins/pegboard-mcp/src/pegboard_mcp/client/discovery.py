@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from pegboard.limits import JSON_BYTES
+from pegboard.schema import share_parts
 from pegboard_mcp import texts
 from pegboard_mcp.client._errors import LinkError, RpcError
 
@@ -207,6 +208,7 @@ def _entries(
     raws: Iterable[Any], read: Callable[[Mapping[str, Any]], Entry], what: str, left_out: dict[str, str]
 ) -> list[Entry]:
     entries: dict[str, Entry] = {}
+    parts: dict[Any, Any] = {}
     for index, raw in enumerate(raws):
         name = str(raw.get("name") or raw.get("uri") or index)[:80] if isinstance(raw, Mapping) else str(index)
         try:
@@ -219,9 +221,16 @@ def _entries(
             why = "it is nested too deep" if isinstance(problem, RecursionError) else str(problem)[:300]
             left_out[name if what == "tool" else f"{what} {name}"] = why
             continue
+        entry = shared(entry, parts)
         if entries.setdefault(entry["key"], entry) is not entry:
             left_out[f"{name} (again)"] = f"a second {what} of that name"
     return list(entries.values())
+
+
+def shared(entry: Entry, parts: dict[Any, Any]) -> Entry:
+    """The entry, of parts that are the very objects of others: tools of a server are alike. They are frozen, so that a
+    `Tool` takes them as they are."""
+    return {key: share_parts(value, parts) for key, value in entry.items()}
 
 
 def tool_entry(raw: Mapping[str, Any]) -> Entry:

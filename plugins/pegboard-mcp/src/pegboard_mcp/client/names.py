@@ -55,7 +55,8 @@ def board_names(names: Iterable[str] | Mapping[str, str], *, prefix: str | None,
 
 def plain_name(name: str, prefix: str | None = None) -> str:
     """The name with its prefix, every character that is not of `[A-Za-z0-9_-]` replaced by `-`."""
-    return _OTHERS.sub("-", f"{prefix or ''}{name}") or "-"
+    plain = _OTHERS.sub("-", f"{prefix or ''}{name}") or "-"
+    return name if plain == name else plain  # nearly always, and then it is one text
 
 
 def qualified_name(name: str, *, prefix: str | None = None, server: str) -> str:
