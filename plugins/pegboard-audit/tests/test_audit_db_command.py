@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sqlite3
 import time
@@ -199,6 +200,26 @@ def test_where_nothing_is_kept_a_person_is_told_and_a_script_reads_nothing(audit
     write(audit.path, {})
     assert "did you mean 'halve'" in audit("--tool", "halv").err
     assert "no call matches" in audit("--user", "eve").err
+
+
+def test_what_is_followed_is_what_ends_from_now_on_whatever_the_clock_says_by_then(
+    audit: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    followed: list[Any] = []
+
+    @contextlib.asynccontextmanager
+    async def follow(query: Any, *, path: Path) -> Any:
+        async def none() -> Any:
+            for one in ():
+                yield one
+
+        followed.append(query)
+        yield none()
+
+    monkeypatch.setattr("pegboard_audit.following.follow", follow)
+    write(audit.path, {})
+    audit("--follow", "--since", "1h", "--user", "ada")
+    assert [(one.since, one.after, one.user_id) for one in followed] == [(None, 1, "ada")]
 
 
 @pytest.mark.parametrize(

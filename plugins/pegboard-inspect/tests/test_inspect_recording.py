@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,10 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pegboard import CallContext, Outcome, open_host, tool
-from pegboard_inspect import recording
+from pegboard_inspect import elsewhere, recording
 from pegboard_inspect.recording import Recording
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pegboard_audit import CallRecord
 
 
@@ -115,16 +119,18 @@ async def test_of_too_many_calls_those_that_went_wrong_are_shown_first(
 
 
 async def test_a_call_that_takes_long_is_shown_before_it_ends(host_with: Any, woken: Woken) -> None:
-    moment = 1000.0
-    heard = Recording(woken, lambda: moment)
+    moment, wall = 1000.0, 5000.0
+    heard = Recording(woken, lambda: wall, elapsed=lambda: moment)
     host = await host_with()
     host.add(echo)
     session = host.session("ada")
     call = type("Call", (), {"id": "one", "name": "echo"})()
     number = heard.begin(call, session, echo, None)
     assert heard.take()["running"] == []
-    moment += 1
-    assert [(row["tool"], row["user_id"]) for row in heard.take()["running"]] == [("echo", "ada")]
+    moment, wall = moment + 1, wall - 86_400  # the clock is set back meanwhile: it still takes a second
+    batch = heard.take()
+    assert [(row["tool"], row["user_id"]) for row in batch["running"]] == [("echo", "ada")]
+    assert batch["now"] - batch["running"][0]["started_at"] == 1
     assert number == 0
 
 
@@ -147,6 +153,65 @@ async def test_counts_are_of_the_last_minute(host_with: Any, woken: Woken, monke
     assert counts["p50_ms"] is not None
     moment += 61
     assert (heard.take()["counts"]["calls"], heard.take()["counts"]["p50_ms"]) == (0, None)
+
+
+@pytest.mark.parametrize("step_s", [-86_400, -3_600, 3_600])
+async def test_counts_are_of_the_last_minute_after_the_clock_was_set(
+    host_with: Any, woken: Woken, monkeypatch: pytest.MonkeyPatch, step_s: int
+) -> None:
+    import time
+
+    moment = 500_000.0
+    monkeypatch.setattr(time, "time", lambda: moment)
+    host = await host_with()
+    host.add(echo)
+    heard = Recording(woken, lambda: moment)
+    host.add_observer(heard)
+    await host.session().call("echo", {"text": "a"})
+    assert heard.take()["counts"]["calls"] == 1
+    moment += step_s
+    assert heard.take()["counts"]["calls"] == 0
+    moment -= step_s
+    assert heard.take()["counts"]["calls"] == 0, "what was forgotten does not come again"
+
+
+@pytest.mark.parametrize("step_s", [0, -86_400, -3_600, 3_600])
+async def test_calls_of_other_programs_are_heard_after_the_clock_was_set(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, step_s: int
+) -> None:
+    audit = pytest.importorskip("pegboard_audit", reason="pegboard-audit is not installed")
+    since = 500_000.0
+    before, after = (
+        SimpleNamespace(seq=1, started_at=since - 1),
+        SimpleNamespace(seq=2, started_at=since + step_s + 1),
+    )
+    clock = SimpleNamespace(time=lambda: since + step_s + 2)
+
+    @contextlib.asynccontextmanager
+    async def follow(query: Any, *, path: Path) -> Any:
+        async def calls() -> Any:
+            assert query.since is None
+            for one in (before, after):
+                yield one
+            await trio.sleep_forever()
+
+        async with contextlib.aclosing(calls()) as given:
+            yield given
+
+    reader = SimpleNamespace(last_seq=lambda: 0)
+    monkeypatch.setattr(audit, "AuditReader", lambda path: contextlib.nullcontext(reader))
+    monkeypatch.setattr(audit, "follow", follow)
+    monkeypatch.setattr("pegboard_inspect.elsewhere.time", clock)
+    heard: list[Any] = []
+    async with trio.open_nursery() as nursery:
+
+        def hear(one: Any) -> None:
+            heard.append(one)
+            if one is after:
+                nursery.cancel_scope.cancel()
+
+        nursery.start_soon(elsewhere.listen, tmp_path, since, hear, lambda problem: None)
+    assert heard == ([before, after] if step_s < 0 else [after])
 
 
 def record_of(outcome: Outcome, seq: int = 1) -> CallRecord:

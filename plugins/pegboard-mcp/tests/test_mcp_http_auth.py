@@ -6,6 +6,7 @@ import contextlib
 import json
 import logging
 import time
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -144,6 +145,24 @@ async def test_the_authority_says_who_a_token_is_and_is_asked_once(over_http: Ca
         assert (authority.asked[0][1] or "").startswith("Basic ")
 
 
+@pytest.mark.parametrize("step_s", [-86_400.0, -3_600.0, 3_600.0])
+async def test_a_clock_that_is_set_keeps_no_token_for_longer(
+    over_http: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, step_s: float
+) -> None:
+    wall, elapsed = time.time(), 0.0
+    clocks = SimpleNamespace(time=lambda: wall, monotonic=lambda: elapsed)
+    monkeypatch.setattr("pegboard_mcp.server.auth.time", clocks)
+    async with an_authority() as authority:
+        authority.answers["good"] = {**GOOD, "exp": int(wall) + 90_000}
+        async with over_http(oauth=oauth(authority.url)) as served:
+            assert (await served.call("who", authorization="Bearer good")).status_code == 200
+            authority.answers["good"] = {"active": False}  # it is taken back
+            wall, elapsed = wall + step_s, elapsed + 59
+            assert (await served.call("who", authorization="Bearer good")).status_code == 200
+            elapsed += 1
+            assert (await served.call("who", authorization="Bearer good")).status_code == 401
+
+
 BAD: dict[str, tuple[Any, int]] = {
     "inactive": ({**GOOD, "active": False}, 401),
     "longer than any": (json.dumps(GOOD).encode() + b" " * 200_000, 503),
@@ -220,7 +239,8 @@ async def test_answers_about_tokens_are_forgotten_after_their_time(monkeypatch: 
         keeper = Gatekeeper(McpSettings(oauth=oauth(authority.url)), None)
         now = time.time()
         for later, asked in ((0, 2), (20, 2), (40, 3), (70, 5)):
-            monkeypatch.setattr(auth.time, "time", lambda later=later: now + later)
+            clocks = SimpleNamespace(time=lambda later=later: now + later, monotonic=lambda later=later: later)
+            monkeypatch.setattr(auth, "time", clocks)
             for token in (b"short", b"long"):
                 await admitted(keeper, b"Bearer " + token)
             assert len(authority.asked) == asked

@@ -463,7 +463,9 @@ async def test_a_task_that_is_worked_on_says_so_until_it_ends(served: Any, monke
 @pytest.fixture(params=["memory", "sqlite"])
 def store(request: pytest.FixtureRequest, tmp_path: Path, clock: list[float]) -> Any:
     read = lambda: clock[0]  # noqa: E731
-    return MemoryTasks(read) if request.param == "memory" else SqliteTasks(tmp_path / "state" / "tasks.sqlite", read)
+    return (
+        MemoryTasks(read, read) if request.param == "memory" else SqliteTasks(tmp_path / "state" / "tasks.sqlite", read)
+    )
 
 
 @pytest.fixture
@@ -500,6 +502,19 @@ async def test_a_store_keeps_so_many_and_of_one_caller_fewer(
     clock[0] = 2_000.0
     assert await store.put(record("a3", "a", 3_000.0)), "what is over makes room"
     await store.aclose()
+
+
+@pytest.mark.parametrize("step_s", [-86_400.0, -3_600.0, 3_600.0])
+async def test_a_clock_that_is_set_ends_no_task_of_this_process_and_keeps_none_for_longer(step_s: float) -> None:
+    wall, elapsed = [1_000_000.0], [50.0]
+    store = MemoryTasks(lambda: wall[0], lambda: elapsed[0])
+    kept = record("a", until_s=1_000_060.0)
+    assert await store.put(kept)
+    wall[0] += step_s
+    elapsed[0] += 59
+    assert await store.get("a") == kept
+    elapsed[0] += 1
+    assert await store.get("a") is None
 
 
 async def test_two_processes_see_the_same_file(tmp_path: Path) -> None:

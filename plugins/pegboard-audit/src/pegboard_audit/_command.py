@@ -177,7 +177,8 @@ def _follow(wanted: Wanted, path: Path, limit: int | None, *, as_json: bool) -> 
             newest = limit if limit is not None else None if wanted.query.since is not None else SHOWN_FIRST
             for call in reader.calls(attrs.evolve(wanted.query, up_to=last), newest=newest or None):
                 show(call)
-        async with follow(attrs.evolve(wanted.query, after=last), path=path) as calls:
+        # What ends from now on, whatever the clock says by then: it may be set back.
+        async with follow(attrs.evolve(wanted.query, since=None, after=last), path=path) as calls:
             async for call in calls:
                 show(call)
 

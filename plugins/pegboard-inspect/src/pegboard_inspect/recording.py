@@ -13,6 +13,7 @@ Nothing here does any I/O. Arguments are those that an audit may keep: without s
 from __future__ import annotations
 
 import itertools
+import time
 from collections import Counter, deque
 from typing import TYPE_CHECKING, Any
 
@@ -54,6 +55,7 @@ class Recording:
     Args:
         wake: called when there is something to tell and there was nothing before; it must not wait.
         clock: seconds since the epoch.
+        elapsed: seconds that only grow.
         reads_audit: whether calls of other programs are heard as well (`hear_elsewhere`).
         user_id: whose calls alone are told; None: everybody's.
     """
@@ -63,12 +65,13 @@ class Recording:
         wake: Callable[[], object],
         clock: Callable[[], float],
         *,
+        elapsed: Callable[[], float] = time.monotonic,
         reads_audit: bool = False,
         user_id: str | None = None,
     ) -> None:
         self._user_id = user_id
         self._wake = wake
-        self._clock = clock
+        self._clock, self._elapsed = clock, elapsed
         self._ended: deque[Outcome] = deque()
         self._missed = 0
         self._running: dict[int, tuple[ToolCall, Session, str | None, float]] = {}
@@ -82,7 +85,7 @@ class Recording:
     def begin(self, call: ToolCall, session: Session, tool: Tool | None, parent_id: str | None) -> int:
         """A call begins."""
         number = next(self._numbers)
-        self._running[number] = (call, session, parent_id, self._clock())
+        self._running[number] = (call, session, parent_id, self._elapsed())
         return number
 
     def __call__(self, outcome: Outcome) -> None:
@@ -131,7 +134,7 @@ class Recording:
         """What happened since the last batch: `{"calls", "running", "skipped", "counts", "audit"}`, all of it JSON;
         `audit` is null where no calls of other programs are read, else `{"problem"}`, which is null as well, or why
         they cannot be."""
-        now = self._clock()
+        now, elapsed = self._clock(), self._elapsed()
         ended, under_way = self._heard(), self._running
         missed, self._missed = self._missed, 0
         if (only := self._user_id) is not None:  # of the others there is not even the number
@@ -140,11 +143,11 @@ class Recording:
         for one in ended:
             self._counts.add(one)
         shown = _sample(ended)
-        running = [pair for pair in itertools.islice(under_way.items(), MAX_RUNNING) if now - pair[1][3] >= LONG_S]
+        running = [pair for pair in itertools.islice(under_way.items(), MAX_RUNNING) if elapsed - pair[1][3] >= LONG_S]
         return {
             "now": now,
             "calls": [_row(one) if isinstance(one, Outcome) else _row_elsewhere(one) for one in shown],
-            "running": [_running_row(*one) for _, one in running],
+            "running": [_running_row(*one, now - elapsed) for _, one in running],
             "under_way": len(under_way),
             "skipped": len(ended) - len(shown) + missed,
             "counts": self._counts.summary(now),
@@ -225,8 +228,8 @@ def _said(verdict: Verdict, one: Heard) -> dict[str, Any]:
     return {**said, "asked": asked}
 
 
-def _running_row(call: ToolCall, session: Session, parent_id: str | None, began: float) -> dict[str, Any]:
-    return {**_who(call, session, parent_id), "started_at": began}
+def _running_row(call: ToolCall, session: Session, parent_id: str | None, began: float, epoch: float) -> dict[str, Any]:
+    return {**_who(call, session, parent_id), "started_at": epoch + began}
 
 
 def _who(call: ToolCall, session: Session, parent_id: str | None) -> dict[str, Any]:
@@ -262,7 +265,8 @@ class Counts:
     def summary(self, now: float) -> dict[str, Any]:
         """`{"per_second", "errors_per_second", "calls", "errors", "p50_ms", "p95_ms", "slowest"}`."""
         first = int(now) - WINDOW_S + 1
-        self._seconds = {second: one for second, one in self._seconds.items() if second >= first}
+        # What lies ahead is of a clock that was set back since.
+        self._seconds = {second: one for second, one in self._seconds.items() if first <= second < first + WINDOW_S}
         seconds = [self._seconds.get(second) for second in range(first, first + WINDOW_S)]
         there = [one for one in seconds if one is not None]
         durations = sorted(itertools.chain.from_iterable(one.durations for one in there))

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import math
 import time
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
@@ -192,7 +193,8 @@ class _OAuth:
         """What the authorization server says about a token; None: it is not good."""
         key = hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
         until, access = self._known.get(key, (0.0, None))
-        if access is not None and until > time.time():
+        # By a clock that nobody sets, too: one that is set back would keep a token that was taken back long ago.
+        if access is not None and until > time.monotonic() and (access.expires_at or math.inf) > time.time():
             return access
         self._known.pop(key, None)
         async with self._limit:
@@ -201,8 +203,7 @@ class _OAuth:
         if access is not None:
             while len(self._known) >= MAX_KNOWN:
                 self._known.pop(next(iter(self._known)))
-            until = time.time() + KNOWN_S
-            self._known[key] = (min(until, access.expires_at) if access.expires_at else until, access)
+            self._known[key] = (time.monotonic() + KNOWN_S, access)
         return access
 
     async def _ask(self, token: str) -> Mapping[str, Any]:

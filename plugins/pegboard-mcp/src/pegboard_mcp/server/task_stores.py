@@ -80,29 +80,37 @@ class TaskStore(Protocol):
 
 
 class MemoryTasks:
-    """Tasks of this process, until it ends."""
+    """Tasks of this process, until it ends. How long each is kept counts by a clock that nobody sets.
 
-    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+    Args:
+        clock: seconds since the epoch, by which the records count.
+        elapsed: seconds that only grow.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.time, elapsed: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
+        self._elapsed = elapsed
         self._kept: dict[str, TaskRecord] = {}
+        self._over_at: dict[str, float] = {}
 
     async def put(self, record: TaskRecord) -> bool:
         """Keep a task."""
         await trio.lowlevel.checkpoint()
-        now = self._clock()
+        now = self._elapsed()
         if record.id not in self._kept:
-            self._kept = {id_: one for id_, one in self._kept.items() if one.until_s > now}
+            for id_ in [id_ for id_, over_at in self._over_at.items() if over_at <= now]:
+                del self._kept[id_], self._over_at[id_]
             own = sum(1 for one in self._kept.values() if one.owner == record.owner)
             if len(self._kept) >= MAX_TASKS or own >= MAX_TASKS_OF_ONE:
                 return False
+            self._over_at[record.id] = now + record.until_s - self._clock()
         self._kept[record.id] = record
         return True
 
     async def get(self, id_: str) -> TaskRecord | None:
         """A task."""
         await trio.lowlevel.checkpoint()
-        found = self._kept.get(id_)
-        return found if found is not None and found.until_s > self._clock() else None
+        return self._kept[id_] if self._over_at.get(id_, 0.0) > self._elapsed() else None
 
     async def aclose(self) -> None:
         """Nothing is left open."""

@@ -149,8 +149,8 @@ class Tasks:
 
     async def _watch(self, task: Task) -> None:
         """Write down what becomes of a task; one whose time is over is ended."""
-        left_s = task.record.until_s - time.time()
-        with trio.move_on_after(left_s):
+        over_at = trio.current_time() + self._ttl_s  # whatever becomes of the clock on the wall
+        with trio.move_on_at(over_at):
             while not task.exchange.is_done:
                 with trio.move_on_after(RENEW_S):
                     await task.exchange.wait_done()
@@ -165,7 +165,7 @@ class Tasks:
             is_kept = await self._keep(task, task.record)
             self.on_change(task.record.id)
             if not is_kept:  # then it is known here, as long as this process lives
-                await trio.sleep(max(0.0, task.record.until_s - time.time()))
+                await trio.sleep_until(over_at)
         finally:
             self._live.pop(task.record.id, None)
             task.exchange.connected.exchanges.discard(task.exchange)
