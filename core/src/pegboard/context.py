@@ -177,7 +177,8 @@ class CallContext:
         """For an executor: from here on the work may have an effect.
 
         Until then, a call that meets its deadline says `executed: false`, and may be repeated: it waited in a queue. An
-        executor calls this before it starts the work, or before it lets go of what starts it.
+        executor calls this before it starts the work, or before it lets go of what starts it. Nothing is said before a
+        call of the tool was seen to begin so, since one that never calls this would have it told of work that is done.
 
         .. versionadded:: 0.1
         """

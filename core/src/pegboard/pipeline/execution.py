@@ -55,12 +55,14 @@ class Started(Shown):
     call_id: str = ""
     trace: Trace | None = None
     yes: bool = False
+    is_told: bool = True
 
-    def queued(self) -> None:
-        """The call waits for a place to run."""
+    def queued(self, *, is_told: bool = True) -> None:
+        """The call waits for a place to run; `is_told`: whether that it began will certainly be said."""
+        self.is_told = is_told
         if self.trace is not None:
             self.trace.queue_at, self.trace.execute_at = self.trace.execute_at, 0.0
-            self.trace.reached = False
+            self.trace.reached = not is_told
 
     def begun(self) -> None:
         """From here on the work may have an effect."""
@@ -310,13 +312,20 @@ def _make_start(
     import trio
 
     if executor is not None:
-        tells = True  # until it is known to run the tool without saying so
+        tells: bool | None = None  # whether it says that a call began, once one did
 
         async def start_elsewhere(kwargs: Mapping[str, Any], context: CallContext, reached: Started) -> Any:
             nonlocal tells
-            (reached.queued if tells else reached.begun)()
+            if tells is False:
+                reached.begun()
+            else:
+                reached.queued(is_told=tells is True)
             context.on_begun = reached.begun
-            value = await executor(context, kwargs)
+            try:
+                value = await executor(context, kwargs)
+            finally:
+                if reached.yes and tells is None:
+                    tells = True
             if not reached.yes and not (isinstance(value, ToolResult) and value.error is not None):
                 tells = False  # else a call that meets its deadline would say that nothing was done
                 log.warning(
@@ -362,7 +371,7 @@ def _timeout_details(tool: Tool, deadline: float, reached: Started | None) -> di
     details: dict[str, Any] = {}
     if trio.current_time() - deadline > LATE_S:
         details["late_s"] = round(trio.current_time() - deadline, 3)
-    if reached is not None and not reached.yes:
+    if reached is not None and not reached.yes and reached.is_told:
         details |= {"executed": False, "retry": Retry.SAME.value, "retry_after_s": 1}
     elif reached is not None and tool.run == "thread":
         details["still_running"] = True
