@@ -29,6 +29,8 @@ from pegboard import (
     tool,
 )
 from pegboard.contract import Guard, Stage
+from pegboard.pipeline.execution import Started
+from pegboard.pipeline.runtime import Ticket
 from pegboard.trace import following
 
 
@@ -1001,3 +1003,34 @@ async def test_a_limit_that_cannot_be_given_back_does_not_change_the_answer(host
     async with hosted(one, plugins=[make_plugin("guarding", make_guards=lambda tool: guards)]) as host:
         assert (await host.session().call("one")).data == {"result": 1}
     assert order == ["b", "a"]
+
+
+async def test_a_thread_that_comes_after_its_deadline_does_not_run_what_was_said_not_to_run(
+    hosted: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    came, late, over, ran = threading.Event(), threading.Event(), threading.Event(), []
+    begun, end = Started.begun, Ticket.ended
+
+    def begin_late(self: Any) -> None:
+        came.set()
+        late.wait()
+        begun(self)
+
+    def ended(self: Any) -> None:
+        end(self)
+        over.set()
+
+    monkeypatch.setattr(Started, "begun", begin_late)
+    monkeypatch.setattr(Ticket, "ended", ended)
+
+    @tool(timeout_s=0.05)
+    def work() -> None:
+        ran.append(1)
+
+    async with hosted(work) as host:
+        result = await host.session().call("work")
+        assert came.is_set()
+        late.set()
+        await trio.to_thread.run_sync(over.wait)
+    assert (result.error.code, result.error.details["executed"]) == (ErrorCode.TIMEOUT, False)
+    assert ran == []

@@ -56,6 +56,7 @@ class Started(Shown):
     trace: Trace | None = None
     yes: bool = False
     is_told: bool = True
+    is_given_up: bool = False
 
     def queued(self, *, is_told: bool = True) -> None:
         """The call waits for a place to run; `is_told`: whether that it began will certainly be said."""
@@ -99,7 +100,9 @@ async def run_in_thread(runtime: Runtime, tool: Tool, limiter: Any, invoke: Call
     def work() -> Any:
         started.begun()
         try:
-            return _refuse_awaitable(tool, invoke())
+            # Each side says its own and then looks for the other's, so that one at least sees it: what was told not to
+            # have begun does not begin later.
+            return None if started.is_given_up else _refuse_awaitable(tool, invoke())
         finally:
             ticket.ended()
 
@@ -107,6 +110,7 @@ async def run_in_thread(runtime: Runtime, tool: Tool, limiter: Any, invoke: Call
         # Linux keeps 15 bytes of a thread's name (pthread_setname_np(3)).
         return await trio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=limiter, thread_name=tool.name[:15])
     except BaseException:
+        started.is_given_up = True
         if started.yes and not ticket.is_over:
             ticket.abandoned()
         raise
