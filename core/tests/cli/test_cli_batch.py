@@ -349,8 +349,9 @@ def test_a_stdout_that_fails_ends_the_run(run, tools, monkeypatch, where):
 def test_a_stdout_that_was_never_open_is_an_error(tools, monkeypatch, capfd):
     from pegboard.cli._program import Program
 
-    monkeypatch.setattr(sys, "stdout", None)
-    assert Program().run(["--plugin", "kit", "batch"]) == 1
+    with monkeypatch.context() as patch:  # it ends before `capfd`
+        patch.setattr(sys, "stdout", None)
+        assert Program().run(["--plugin", "kit", "batch"]) == 1
     assert capfd.readouterr().err == "error: stdout is closed\n"
 
 

@@ -151,7 +151,7 @@ def test_a_stderr_that_is_closed_is_no_reason_to_fail(monkeypatch):
 def test_a_kept_stdout_takes_answers_and_what_commands_of_plugins_print_alone(monkeypatch, capfd):
     monkeypatch.setattr(_terminal, "_kept", None)
     monkeypatch.setattr(_terminal, "_is_lent", False)
-    monkeypatch.setattr(sys, "stdout", open(1, "w", encoding="utf-8", closefd=False))  # noqa: SIM115 - no path
+    captured, sys.stdout = sys.stdout, open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - no path
     before = os.dup(1)
     try:
         _terminal.keep_stdout()
@@ -168,6 +168,7 @@ def test_a_kept_stdout_takes_answers_and_what_commands_of_plugins_print_alone(mo
         print("the command goes on")
         _output.flush_answer()
     finally:
+        sys.stdout = captured  # not by `monkeypatch`, which ends after `capfd`
         os.dup2(before, 1)
         os.close(before)
         if _terminal._kept is not None:

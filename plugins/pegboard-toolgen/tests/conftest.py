@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
@@ -17,6 +18,14 @@ if TYPE_CHECKING:
 def _own_state(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))
+
+
+@pytest.fixture(autouse=True)
+def _streams_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A function of a manifest that is called without a host leaves stand-ins before stdin and stdout, which a source
+    takes away when its host ends. pytest puts back its own stdout after each test, and no stdin."""
+    for name in ("stdin", "stdout"):
+        monkeypatch.setattr(sys, name, getattr(sys, name))
 
 
 class Run(NamedTuple):
