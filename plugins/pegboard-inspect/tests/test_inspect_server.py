@@ -225,7 +225,7 @@ async def test_whose_words_a_call_would_use_is_said_before_and_after_it(inspecte
         await visit.call("read_web", {})
         (ask,) = (await visit.post("check", call)).json()["data"]["asks"]
         assert "asks: send_mail wants to use text that came from `read_web`" in ask["says"]
-        assert "to: «eve@example.org»" in ask["says"]
+        assert "'eve@example.org' (to)" in ask["says"]
 
         recording = Recording(lambda: None, time.time)
         stop = it.host.add_observer(recording, plugin="test")
