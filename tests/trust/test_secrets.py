@@ -597,3 +597,40 @@ def test_a_result_without_a_key_is_the_very_same() -> None:
     result = ToolResult.text("nothing to see", data={"a": [1, "two"]})
     some = tool(lambda: 1, name="some", description="Some.")
     assert mask.mask_result(some, result) is result
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+@pytest.mark.parametrize("secrets", [{}, {"default": "refuse"}], ids=["masked", "refused"])
+async def test_a_key_in_a_completion_or_in_progress_is_masked_before_a_client_reads_it(
+    host_with: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str, secrets: dict[str, str]
+) -> None:
+    """Attack: a server gives a model what it may not read beside results. Source: the same as of results, by the ways
+    that filters of results do not look at."""
+    plugin = pytest.importorskip("pegboard_mcp.plugin", reason="pegboard_mcp is not installed")
+    from mcp import Client, MCPError
+    from mcp.types import PromptReference
+
+    from pegboard_mcp.server.app import make_server
+
+    for name in ("XDG_STATE_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+    kit = Path(__file__).parent / "kit" / "leaking.py"
+    server = {"command": sys.executable, "args": ["-S", str(kit), TOKEN]}
+    host = await host_with(plugin, config={"plugins": {"mcp": {"servers": {"far": server}}}, "secrets": secrets})
+    await host.wait_for_sources()
+    told: list[str] = []
+
+    async def hear(done: float, total: float | None, message: str | None) -> None:
+        told.append(str(message))
+
+    async with Client(make_server(host), mode=mode, cache=None) as client:
+        assert not (await client.call_tool("work", {}, progress_callback=hear)).is_error
+        found = ""
+        with contextlib.suppress(MCPError):
+            ref = PromptReference(type="ref/prompt", name="greet")
+            found = (await client.complete(ref, {"name": "who", "value": ""})).model_dump_json()
+    assert len(told) == 1
+    assert TOKEN not in told[0] + found
+    if not secrets:
+        assert told[0].startswith("now with ")
+        assert "Bonn" in found

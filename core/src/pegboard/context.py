@@ -200,6 +200,11 @@ class CallContext:
         """Tell the caller how far the work is; nothing happens where nobody listens."""
         if message is not None and self._secrets:
             message = mask(message, self.secrets_read)
+        if message is not None and self.session.masks_secrets:
+            try:
+                message = self.session.masked(message, source=self.tool.origin.source)
+            except ToolError:  # `refuse`: the work goes on, and what it says of itself is not told
+                message = None
         await self.session.report_progress(self.call_id, done, total, message)
 
     async def confirm(self, question: str) -> bool:

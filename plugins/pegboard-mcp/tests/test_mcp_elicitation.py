@@ -185,6 +185,18 @@ async def test_a_model_answers_after_the_person_agreed(stage: Stage, host: Any) 
     assert "system: be kind\nuser: hi" in question
 
 
+async def test_a_server_is_sent_no_key_by_a_model_that_read_one(stage: Stage, host: Any) -> None:
+    """Attack: a server asks the model behind the session what it has read elsewhere."""
+    key = "ghp_" + "aB3dE5gH7j" * 4
+
+    async def sampler(request: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {"role": "assistant", "model": "m", "content": {"type": "text", "text": f"it is {key}"}}
+
+    async with stage.in_flight(host, True, sampler):
+        answer = await stage.elicitation.answer("sampling/createMessage", sampling())
+    assert answer["content"] == {"type": "text", "text": "it is [masked: GitHub token]"}
+
+
 async def test_a_yes_for_the_session_to_a_question_approves_no_tool(stage: Stage, host: Any) -> None:
     async with stage.in_flight(host, "session", says_hello) as context:
         assert (await stage.elicitation.answer("sampling/createMessage", sampling()))["model"] == "m"

@@ -427,6 +427,10 @@ class Call:
             raise RefusedError(INTERNAL_ERROR, "the model failed") from problem
         if not isinstance(answer, Mapping) or not isinstance(answer.get("content"), (Mapping, list)):
             raise RefusedError(INTERNAL_ERROR, "the model gave no answer")
+        try:  # a model may have read keys that are not this server's
+            answer = self.session.masked(dict(answer), target=self._elicitation.definition.name)
+        except ToolError as problem:
+            raise RefusedError(REJECTED, plain_text(problem.message, 500)) from problem
         return {"role": "assistant", "model": "unknown", **answer}
 
     def _refuse_over(self, method: str, budget: str, key: str) -> NoReturn:

@@ -190,16 +190,19 @@ class ServedResources:
         ref, name, value = params.ref, params.argument.name, params.argument.value
         others = dict((params.context.arguments if params.context else None) or {})
         if ref.type == "ref/prompt":
-            prompt = self.prompts.get(ref.name) or await self._accepted(session, "prompt", ref.name)
-            complete = prompt.complete
+            asked = self.prompts.get(ref.name) or await self._accepted(session, "prompt", ref.name)
         else:
-            template = self.templates.get(ref.uri)
-            if template is None and ref.uri not in self.resources:
-                template = await self._accepted(session, "template", ref.uri)
-            complete = template.complete if template is not None else None
+            asked = self.templates.get(ref.uri)
+            if asked is None and ref.uri not in self.resources:
+                asked = await self._accepted(session, "template", ref.uri)
+        complete = asked.complete if asked is not None else None
         found = [] if complete is None else await _held(complete(session, name, value, others), "the completion")
         values = [str(one) for one in found]
         shown = values[:MAX_COMPLETIONS]
+        if asked is not None and shown:
+            if asked.source is not None:
+                session.note_read(ToolResult(content=(TextContent("\n".join(shown)),)), source=asked.source)
+            shown = session.masked(shown, source=asked.source)
         return {"completion": {"values": shown, "total": len(values), "hasMore": len(values) > len(shown)}}
 
 
