@@ -102,17 +102,19 @@ def test_a_function_with_a_body_of_its_own_has_no_twin(laid: Path) -> None:
 @pytest.mark.parametrize(
     ("signature", "passed", "required"),
     [
-        ("__a: str, b: str", {"a": "positional", "b": "keyword"}, ["a", "b"]),
+        ("__a: str, b: str", {"a": "positional", "b": "positional"}, ["a", "b"]),
         ("__a: str, __b: str = ...", {"a": "positional", "b": "positional"}, ["a"]),
-        ("a: str, /, b: str", {"a": "positional", "b": "keyword"}, ["a", "b"]),
+        ("a: str, /, b: str", {"a": "positional", "b": "positional"}, ["a", "b"]),
+        ("a: str, b: str, c: str = ...", {"a": "positional", "b": "positional", "c": "keyword"}, ["a", "b"]),
         ("__a: str, /, *, b: str", {"a": "positional", "b": "keyword"}, ["a", "b"]),
-        ("__a__: str, b: str", {"__a__": "keyword", "b": "keyword"}, ["__a__", "b"]),
-        ("a: str, *, __b: str", {"a": "keyword", "__b": "keyword"}, ["a", "__b"]),
+        ("__a__: str, b: str", {"__a__": "positional", "b": "positional"}, ["__a__", "b"]),
+        ("a: str, *, __b: str", {"a": "positional", "__b": "keyword"}, ["a", "__b"]),
     ],
 )
-def test_what_a_stub_writes_with_two_underscores_goes_by_its_place(
+def test_what_a_compiled_function_needs_goes_by_its_place(
     laid: Path, signature: str, passed: Mapping[str, str], required: list[str]
 ) -> None:
+    """Its names in the stub are often others than its own, as of jellyfish; two underscores say that there are none."""
     draft = _ratio(_discovered(laid, {"fuzz.pyi": f"def ratio({signature}) -> float: ...\n"}))
     assert {one["parameter"]: one["pass"] for one in draft.binding["parameters"]} == passed
     assert draft.input_schema["required"] == required
@@ -137,3 +139,13 @@ def test_a_signature_that_a_compiler_wrote_is_no_description(docstring: str, res
 @hypothesis.given(st.text(), st.from_regex(r"[a-z]{1,5}(\.[a-z]{1,5}){0,2}", fullmatch=True))
 def test_a_docstring_loses_at_most_its_first_lines(docstring: str, path: str) -> None:
     assert docstring.endswith(without_signature(docstring, path))
+
+
+def test_overloads_keep_the_places_of_a_plain_name_before_one_of_two_underscores(laid: Path) -> None:
+    stub = (
+        "from typing import overload\n@overload\ndef ratio(a: list[int]) -> float: ...\n"
+        "@overload\ndef ratio(a: int, __b: int, *more: int) -> float: ...\n"
+    )
+    draft = _ratio(_discovered(laid, {"fuzz.pyi": stub}))
+    passed = [(one["parameter"], one["pass"]) for one in draft.binding["parameters"]]
+    assert passed == [("a", "positional"), ("b", "positional"), ("more", "spread")]

@@ -1049,3 +1049,21 @@ def test_answers_and_credentials_of_swagger_2() -> None:
     assert found.servers["shop"]["auth"] == [
         {"kind": "basic", "username_env": "API_SHOP_BASIC_USERNAME", "secret_env": "API_SHOP_BASIC_PASSWORD"}
     ]
+
+
+@pytest.mark.parametrize(
+    ("operation", "path", "category"),
+    [
+        ({"summary": "Delete all data"}, "/data", "write"),
+        ({"operationId": "resetAll"}, "/all", "write"),
+        ({}, "/cache/clear", "write"),
+        ({"operationId": "getReset"}, "/reset", "read"),
+        ({"summary": "List deleted things"}, "/deleted", "read"),
+    ],
+)
+def test_a_get_that_says_that_it_destroys_is_a_write(operation: Any, path: str, category: str) -> None:
+    draft = one({**operation, "responses": {}}, path)
+    assert draft.category == category
+    assert (draft.risk, draft.idempotency) == (
+        ("low", "idempotent") if category == "read" else ("high", "not_idempotent")
+    )

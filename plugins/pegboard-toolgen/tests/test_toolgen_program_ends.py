@@ -190,15 +190,15 @@ def test_a_draft_says_which_statuses_are_answers_and_leaves_the_rest_to_what_is_
     assert isinstance(guessed, Draft)
     assert known.binding["success"] == [0, 1]
     assert "success_with_output" not in known.binding
-    assert guessed.binding["success_with_output"] == [1]
+    assert guessed.binding["success_with_output"] == [1, 65]
     assert "success" not in guessed.binding
 
 
 def test_an_option_that_gives_findings_another_status_makes_that_an_answer_too() -> None:
     strict = [(("--strict",), "return non-zero exit code on warnings as well as errors")]
     assert also_answers(strict, (0, 1)) == [2]
-    assert also_answers(strict, ()) == [1, 2]
-    assert also_answers([(("--strict",), "end with an error")], ()) == [1]
+    assert also_answers(strict, ()) == [1, 2, 65]
+    assert also_answers([(("--strict",), "end with an error")], ()) == [1, 65]
 
 
 @given(st.text(max_size=300), st.text(max_size=300))

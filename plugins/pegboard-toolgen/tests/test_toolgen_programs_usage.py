@@ -515,3 +515,37 @@ def test_a_dash_that_an_argument_explains_stands_for_standard_input(says: str) -
     text = f"Usage: x [OPTIONS] [FILES]...\n\nArguments:\n  [FILES]...  {says}\n\nOptions:\n      --fast  fast\n  -h, --help\n          Print help\n"
     read = help_text.parse(text, ("x",))
     assert [one.stdin for one in read.positionals] == ["word"]
+
+
+PIPED = """x converts the output of commands to JSON
+
+Usage:
+
+  Standard syntax:
+
+    COMMAND | x [OPTIONS] PARSER
+
+    cat FILE | x [OPTIONS] PARSER
+
+  Other syntax:
+
+    x [OPTIONS] PARSER EXTRA
+
+Options:
+  -p, --pretty   pretty print
+  -h, --help     help
+"""
+
+
+def test_titles_between_forms_are_no_arguments_and_what_is_piped_in_is_input() -> None:
+    made = draft(PIPED)
+    assert set(made.input_schema["properties"]) == {"pretty", "parser", "extra", "input_text"}
+    assert made.input_schema.get("required", []) == ["parser"]
+
+
+def test_help_and_version_are_left_out_under_their_short_names_and_a_usage_of_a_file_is_not() -> None:
+    made = draft(
+        "usage: x [-h] [-v] [-c] [file]\n\noptions:\n  -h, --help     help\n  -v, --version  version\n"
+        "  -c, --compact  compact\n  -u, --usage <filename>  Usage data file\n"
+    )
+    assert set(made.input_schema["properties"]) == {"compact", "file", "usage"}

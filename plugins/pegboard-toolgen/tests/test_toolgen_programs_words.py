@@ -319,3 +319,56 @@ def test_an_option_that_changes_files_is_known_by_its_name_or_its_help(flags, te
 )
 def test_an_option_that_only_speaks_of_changes_stays(flags, text):
     assert not guess.changes(flags, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Custom config file", True),
+        ("Output file or folder (by default the same as the input)", True),
+        ("output filepath (default: '-')", True),
+        ("source file(s) or directory(s) to be tested", True),
+        ("Write the current configuration to file with `-` for stdout", True),
+        ("comma-separated list of custom dictionary files that contain corrections", True),
+        ("Usage data file", True),
+        ("Ignore files & directories matching the glob", False),
+        ("comma-separated list of files to skip. It accepts globs as well.", False),
+        ("Maximum file size", False),
+        ("Number of files to keep", False),
+        ("Sort files by this", False),
+        ("input file encoding", False),
+        ("encoding of output CSV", False),
+    ],
+)
+def test_an_option_whose_help_names_a_file_takes_a_path(text: str, expected: bool) -> None:
+    assert guess.names_file(text) is expected
+    tree = {"actions": [{"dest": "it", "flags": ["--it"], "action": "_StoreAction", "help": text}]}
+    (command,) = argparse_actions.commands_of(tree, "p", "Does it.")
+    assert (command.levels[0].parameters[0].access is not None) is expected
+    assert command.text == "Does it."
+
+
+def test_of_paths_between_commas_none_is_hidden_from_the_judge() -> None:
+    parameter = Parameter(
+        name="words", flags=("--words",), schema={"type": "string"}, repeats=True, access="read",
+        text="comma-separated list of files with words",
+    )  # fmt: skip
+    items = drafted(parameter).input_schema["properties"]["words"]["items"]
+    assert (items["pattern"], items["minLength"]) == ("^[^,]*$", 1)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "R| path to python executable to search distributions from",
+        "Custom config file, only .js, .mjs, and .cjs is supported.",
+    ],
+)
+def test_a_path_to_what_is_run_is_code(text: str) -> None:
+    assert guess.code_of_option(("--it",), text, "")
+
+
+def test_marks_of_formatters_are_no_part_of_a_help() -> None:
+    tree = {"actions": [{"dest": "it", "flags": ["--it"], "action": "_StoreAction", "help": "R|one\ntwo"}]}
+    (command,) = argparse_actions.commands_of(tree, "p")
+    assert command.levels[0].parameters[0].text == "one\ntwo"

@@ -59,6 +59,7 @@ _TYPED_AS = {"string": "string", "number": "float", "array": "strings", "count":
 """How yargs tells a type behind the explanation, and what pflag calls it."""
 _TRUE_DEFAULT = re.compile(r"[(\[]default:? true[)\]]$", re.IGNORECASE)
 _END_OPTIONS = frozenset({"--help", "--version", "--usage", "--full-help"})
+_SHORT_ENDS = {"-h": "--help", "-v": "--version", "-V": "--version"}
 
 
 def options_of(lines: Sequence[str]) -> Iterator[Parameter]:
@@ -71,15 +72,27 @@ def options_of(lines: Sequence[str]) -> Iterator[Parameter]:
         for option in (one for spec in _OTHERS.split(specs) for one in _option(spec, said, metas, whole)):
             fresh = _without(option, taken)
             flags = {*option.flags, *option.off_flags}
-            if fresh is not None and not _only_tells(flags) and count < MAX_OPTIONS:
+            if fresh is not None and not _only_tells(flags, option.form) and count < MAX_OPTIONS:
                 count += 1
                 yield fresh
             taken |= flags
 
 
-def _only_tells(flags: Iterable[str]) -> bool:
-    """Whether an option only says what the program is: `--help`, `--help-tree`, `--version`."""
-    return any(flag in _END_OPTIONS or flag.startswith("--help-") for flag in flags)
+def _only_tells(flags: Iterable[str], form: str = "flag") -> bool:
+    """Whether an option only says what the program is: `--help`, `--help-tree`, `--version`. One that takes a value
+    says something else: `--usage <filename>`."""
+    return any(
+        (flag in _END_OPTIONS and (form != "value" or flag == "--help")) or flag.startswith("--help-") for flag in flags
+    )
+
+
+def ends_of(lines: Sequence[str]) -> set[str]:
+    """The short names under which a help lists `--help` and `--version`, which a usage may show alone: `[-h] [-v]`."""
+    found = set()
+    for specs, _ in _entries(lines):
+        words = set(re.split(r"[\s|,/]+", specs))
+        found |= {short for short, long in _SHORT_ENDS.items() if {short, long} <= words}
+    return found
 
 
 _INLINE = re.compile(r"\[(-[^\[\]]{1,120}(?:\[[^\[\]]{0,60}\][^\[\]]{0,60})?)\]")
@@ -274,7 +287,8 @@ def _valued(read: _Spec, meta: str, said: str, whole: str, *, optional: bool, ma
     is_literal = read.is_optional and meta.islower()
     schema = values_of.schema_of("" if is_literal else meta, said, whole)
     is_text = schema == {"type": "string"}
-    is_path = is_text and guess.is_path(name, meta.upper(), said if "path" in said.lower() else "")
+    told = said if "path" in said.lower() or guess.names_file(said) else ""
+    is_path = is_text and guess.is_path(name, meta.upper(), told)
     plain = meta.strip("<>").lower()
     repeats = bool(_REPEATED.search(said) or _BINDS.fullmatch(meta)) or many or plain in values_of.LISTS
     words = (

@@ -61,7 +61,8 @@ def merged(overloads: Sequence[Sequence[griffe.Parameter]]) -> tuple[list[griffe
     names = _places(whole)
     if any([name for name in names if name in own] != own for own in places):
         return list(ordered[0]), False
-    whole.sort(key=lambda one: _ORDER.index(name_and_kind(one)[1]))
+    # A stub's `__name` may stand behind a plain parameter: both are places, and stay in the order of their form.
+    whole.sort(key=lambda one: max(1, _ORDER.index(name_and_kind(one)[1])))
     return whole, any(names[: len(own)] != own for own in places)
 
 

@@ -369,6 +369,9 @@ def _value_schema(parameter: Parameter, command: Command) -> dict[str, Json]:
     return {**schema, "minItems": parameter.at_least} if parameter.at_least else schema
 
 
+_COMMAS = re.compile(r"\bcomma[- ](?:separated|delimited)\b|\bseparated (?:by|with) (?:a )?commas?\b", re.IGNORECASE)
+
+
 def _word_schema(parameter: Parameter, schema: Mapping[str, Json], command: Command) -> dict[str, Json]:
     word = dict(schema)
     if parameter.is_positional and word.get("type") == ["number", "string"]:
@@ -379,6 +382,8 @@ def _word_schema(parameter: Parameter, schema: Mapping[str, Json], command: Comm
         word["pattern"] = f"^[^{re.escape(command.forbidden)}-]"
     elif parameter.access:
         word |= {"minLength": 1}
+        if _COMMAS.search(parameter.text):  # several paths in one word, of which only the whole would be judged
+            word["pattern"] = "^[^,]*$"
     elif not parameter.is_positional and len(best(parameter.flags)) == 2 and not parameter.is_separate:
         # -x and an empty value would be -x alone, and take the next word.
         word["pattern"] = "^[^=]"

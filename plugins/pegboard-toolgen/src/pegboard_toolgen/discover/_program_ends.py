@@ -207,10 +207,12 @@ def success_of(
 
 
 def also_answers(options: Iterable[tuple[Sequence[str], str]], success: Sequence[int] | None) -> list[int]:
-    """Exit statuses that are answers where there is output and nothing on standard error: 1 by custom, and 2 where an
-    option says that it makes the status of findings another one (`--strict`: non-zero on warnings, too)."""
+    """Exit statuses that are answers where there is output and nothing on standard error: 1 by custom, 65 since that
+    speaks of the user's data and not of the call (EX_DATAERR, sysexits(3)), and 2 where an option says that it makes
+    the status of findings another one (`--strict`: non-zero on warnings, too)."""
     makes_another = any(_NON_ZERO.search(said) for _, said in options)
-    return [status for status in ((1, 2) if makes_another else (1,)) if status not in (success or ())]
+    statuses = [1, *([2] if makes_another else []), *([] if success else [65])]
+    return [status for status in statuses if status not in (success or ())]
 
 
 def one_is_answer(text: str) -> bool:

@@ -126,6 +126,8 @@ _CODE_OPTION = (
         r"scripts?|file path|snippets?|templates?)\b|\bcustom sql functions?\b",
         re.IGNORECASE,
     ),
+    re.compile(r"\bpath (?:to|of) (?:an? |the )?(?:\w+ )?(?:executable|interpreter|binary)\b", re.IGNORECASE),
+    re.compile(r"\bconfig\w* (?:file|path)\b[^;\n]{0,80}\.(?:[cm]?[jt]s|py|rb|lua)\b", re.IGNORECASE),
     re.compile(r"\b(?:sqlite|shared|native|dynamic) (?:extension|librar(?:y|ies)|object)s?\b", re.IGNORECASE),
     re.compile(
         r"\b(?:execute|executes|run|runs|invoke|invokes|exec|spawn|pipe|pipes|filter|preprocess|pass)\b[^.;]{0,60}?"
@@ -169,7 +171,7 @@ _WRITES_FILES = re.compile(
 )
 _MAY_BE_FILE = re.compile(
     r"\b(?:may|can) (?:also )?be (?:a|the) (?:(?:path|name) (?:of|to) a )?(?:file ?name|path|file)\b|"
-    r"\bor (?:a |the )?(?:path to a file|file ?name|file path|@file)\b",
+    r"\bor (?:a |the )?(?:path to a file|file ?name|file path|@file)\b|\bor <(?:file|file ?name|path)>",
     re.IGNORECASE,
 )
 _OUTPUT_WORD = re.compile(
@@ -228,6 +230,22 @@ _PATH_HELP = re.compile(
     r"\ba path to\b|"
     r"\b(?:specify|read|load|write|save)s? (?:(?:a|an|the|to|from) ){0,2}(?:(?!of\b|in\b|for\b)[\w-]+ ){0,3}"
     r"(?:file|directory|folder)\b",
+    re.IGNORECASE,
+)
+_NAMES_FILE = re.compile(
+    r"^\W*(?:(?!(?:of|in|for|per|from|to|by|with|if|only|whether|ignore|exclude|include|skip|checks?|process|search|filter|"
+    r"select|find|sort|rename|treat|print|show|list|number|size|count|maximum|minimum|when|where|what)\b)[\w'-]+ ){0,4}"
+    r"(?:files?|file ?paths?|file ?names?|director(?:y|ies)|folders?)(?:\(e?s\))?"
+    r"(?:$| ?[,.;:(\[]| (?:or|and|to|for|in|containing|that|used|which|is|are|where|holding)\b)|"
+    r"^\W*(?:writes?|saves?|dumps?|logs?|stores?|loads?|reads?)\b[^.;]{0,60}\b(?:to|into|from|in) "
+    r"(?:(?:a|an|the|this|that|given) )?(?:[\w-]+ )?(?:file|filename|folder|directory)\b|"
+    r"\bcomma[- ]separated list of (?:(?!of\b)[\w-]+ ){0,3}(?:files|paths|directories|folders)\b",
+    re.IGNORECASE,
+)
+"""What an option takes, as its help begins: "Custom config file", "Output file or folder"."""
+_NO_FILE = re.compile(
+    r"\b(?:globs?|patterns?|regex\w*|regular expressions?|matching|match(?:es)?|extensions?|suffix(?:es)?|"
+    r"prefix(?:es)?|encodings?|formats?|names? only|wildcards?)\b",
     re.IGNORECASE,
 )
 _PATH_META = re.compile(
@@ -374,7 +392,13 @@ def why_no_flag(flags: Iterable[str]) -> str | None:
 
 def is_path(name: str, metavar: str, text: str) -> bool:
     """Whether a text argument looks like a path."""
-    return bool(_PATH_NAME.search(name) or _PATH_META.match(metavar) or _PATH_HELP.search(text))
+    return bool(_PATH_NAME.search(name) or _PATH_META.match(metavar) or _PATH_HELP.search(text) or names_file(text))
+
+
+def names_file(text: str) -> bool:
+    """Whether the help of an option that takes a text says that this is a file or a folder."""
+    first = re.split(r"(?<=[\w)])\.(?:\s|$)", text, maxsplit=1)[0]
+    return bool(_NAMES_FILE.search(text[:400])) and not _NO_FILE.search(first) and "globs" not in text
 
 
 def is_place(name: str) -> bool:

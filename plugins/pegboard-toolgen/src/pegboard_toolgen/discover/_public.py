@@ -48,6 +48,7 @@ class Found:
         home: what its place in the source is told of: the function, or the instance.
         owner: the class, for its docstring.
         twin: the same in pure Python, where the function is a stub's.
+        is_stub: whether a stub alone tells of the function.
     """
 
     path: str
@@ -58,6 +59,7 @@ class Found:
     overloads: tuple[griffe.Function, ...] = ()
     owner: griffe.Class | None = None
     twin: griffe.Function | None = None
+    is_stub: bool = False
 
 
 @attrs.define
@@ -201,7 +203,7 @@ class Walk:
         twin = self._twins.of(found.function)
         if twin is not None:  # it is the same tool
             self._seen.add(twin.path)
-        self.found.append(attrs.evolve(found, twin=twin))
+        self.found.append(attrs.evolve(found, twin=twin, is_stub=id(found.function) in self.tree.stubbed))
 
     def _overloads(self, function: griffe.Function) -> tuple[griffe.Function, ...]:
         own = list(function.overloads or ())

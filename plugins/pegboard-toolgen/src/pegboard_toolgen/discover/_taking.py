@@ -178,6 +178,9 @@ class Taking:
         has_spread = any(one.kind is kinds.var_positional for one in self.function.parameters)
         # A wrapper of `*args, **kwargs` often looks at `args[0]`: what it needs goes by place, as people call it.
         is_first = parameter.is_required and not {"keyword"} & {one["pass"] for one in self.bound}
+        # What a stub alone tells of is compiled, and its names there are often others: a place is the same in both.
+        if self.found.is_stub and is_first:
+            return parameter.kind is kinds.positional_or_keyword
         if self.is_dispatched and not self.bound:  # by the type of its first place, which is looked for nowhere else
             return parameter.kind is kinds.positional_or_keyword
         return parameter.kind is kinds.positional_or_keyword and (has_spread or (self.is_wrapped and is_first))

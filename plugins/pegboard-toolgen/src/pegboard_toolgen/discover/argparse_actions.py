@@ -6,6 +6,7 @@ arguments, `--help` and `--version` are left out.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -35,17 +36,20 @@ _TYPES: dict[str, dict[str, Json]] = {
     "PosixPath": {"type": "string"},
     "WindowsPath": {"type": "string"},
 }
+_MARK = re.compile(r"^[A-Z]\|\s*")
+"""What formatters of the program's own read in front of a help: `R|` keeps its lines."""
 _PATHS = frozenset({"Path", "PurePath", "PosixPath", "WindowsPath"})
 
 
-def commands_of(tree: Json, program: str) -> Iterator[Command | LeftOut]:
+def commands_of(tree: Json, program: str, about: str = "") -> Iterator[Command | LeftOut]:
     """Every command that can be called, in the parser's order.
 
     Args:
         tree: the parser of the program, as the probe gives it.
         program: its name, for what is left out.
+        about: what its distribution says of it, where the parser says nothing of the whole.
     """
-    yield from _walk(tree, program, (), None, "")
+    yield from _walk(tree, program, (), None, about)
 
 
 def _walk(
@@ -124,7 +128,7 @@ def _parameter(action: dict[str, Json], help_text: str) -> Parameter | None:
     if flag(action, "hidden") or is_end or kind == "_SubParsersAction":
         return None
     name = text(action.get("dest"), 128) or "value"
-    description = text(action.get("help"))
+    description = _MARK.sub("", text(action.get("help")))
     required = flag(action, "required")
     metavar = action.get("metavar")
     if isinstance(metavar, list):

@@ -43,12 +43,13 @@ _PRIMITIVES: dict[str, dict[str, Json]] = {
 }
 
 
-def commands_of(tree: Json, program: str) -> Iterator[Command | LeftOut]:
+def commands_of(tree: Json, program: str, about: str = "") -> Iterator[Command | LeftOut]:
     """Every command that can be called, in the tree's order.
 
     Args:
         tree: the node of the program, as the probe gives it.
         program: its name, for what is left out.
+        about: what its distribution says of it; click's own help says that of a program.
     """
     yield from _walk(tree, program, (), None, ())
 

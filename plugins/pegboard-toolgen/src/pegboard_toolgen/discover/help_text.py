@@ -15,7 +15,7 @@ import attrs
 
 from pegboard_toolgen.discover import _program_words as guess
 from pegboard_toolgen.discover._help_arguments import listed_of, positionals_of
-from pegboard_toolgen.discover._help_options import FLAG, GAP, MAX_LINE, OPTION_LINE, options_in, options_of
+from pegboard_toolgen.discover._help_options import FLAG, GAP, MAX_LINE, OPTION_LINE, ends_of, options_in, options_of
 from pegboard_toolgen.discover._usage import Form, form_of
 
 if TYPE_CHECKING:
@@ -48,6 +48,10 @@ _COMMAND_LINE = re.compile(
 _COMMAND_DASHED = re.compile(rf"^ {{1,8}}({_COMMAND})(?:, ?[a-z][\w-]*){{0,5}} +[-–] +(\S.*)$")
 _COMMAND_ALONE = re.compile(r"^\s{2,8}([a-z][a-z0-9]*(?:[-_][a-z0-9]+)*)$")
 _COMMA_LIST = re.compile(r"^\s+(?:[a-z][a-z0-9-]*,\s*)+(?:[a-z][a-z0-9-]*)?,?\s*$")
+_TITLE = re.compile(r"[A-Z][\w ,/'()-]{0,60}:")
+"""What stands above forms of a call: `Standard syntax:`."""
+_PIPE = re.compile(r"^[^|\[\](){}<>]{1,60} \| (?=[\w./-]+(?: |$))")
+"""What pipes into the program: `cat FILE | jc [OPTIONS]`."""
 _USAGE = re.compile(r"^\s*usage:?\s*(.*)$", re.IGNORECASE)
 # How getopt_long of GNU, clap, cobra, click and argparse speak of themselves; all take `--` (POSIX, guideline 10).
 _KNOWN_PARSER = re.compile(
@@ -60,6 +64,7 @@ _COMPLAINT = re.compile(
     r"\b(?:unknown|invalid|illegal|unrecognized|unrecognised|bad) (?:option|argument|flag)", re.IGNORECASE
 )
 _SHORT_HELP = re.compile(r"(?<![\w-])(?:-h(?:\s*[|,/]\s*|\s+)--help|--help(?:\s*[|,/]\s*|\s+)-h)(?![\w-])")
+_PIPED_INTO = re.compile(r"^ {1,8}(?:cat|echo|[A-Z]+) [^|\n]{0,60}\| ?[a-z]|^ {1,8}[A-Z]+ \| [a-z]", re.MULTILINE)
 _PARTIAL = re.compile(
     r"\b(?:some|most|many) of the options (?:include|are)\b|\bcommonly used options\b|"
     r"\bman(?:ual)?(?: |-)?page\b[^.\n]{0,20}\bfor (?:more|all|other|further)\b[^.\n]{0,12}\boptions\b",
@@ -167,7 +172,8 @@ def parse(text: str, words: Sequence[str]) -> Help:
     calls = [call for call, form in zip(calls, forms, strict=True) if not form.is_split]
     forms = [form for form in forms if not form.is_split]
     own = [form for form in forms if not form.words]
-    options += tuple(_shown_alone([call for call, form in zip(calls, forms, strict=True) if not form.words], options))
+    shown = [call for call, form in zip(calls, forms, strict=True) if not form.words]
+    options += tuple(one for one in _shown_alone(shown, options) if not {*one.flags} & ends_of(lines))
     options = _exclusive(calls, options)
     positionals, notes = positionals_of([form for form in own if not (commands and form.command)], listed, whole)
     notes += tuple(f"Not offered: {call[:200]} (a fixed word stands between its values)." for call in split[:5])
@@ -354,7 +360,7 @@ def _with_input(positionals: tuple[Parameter, ...], text: str, whole: str) -> tu
             said = "Where it is left out standard input may be read; the help does not say so."
             told = attrs.evolve(one, text=f"{one.text} {said}".strip())
             return _standing_in((*positionals[:index], told, *positionals[index + 1 :]), index), False
-    return positionals, guess.reads_itself(whole)
+    return positionals, guess.reads_itself(whole) or bool(_PIPED_INTO.search(whole[:4_000]))
 
 
 def _piped(options: tuple[Parameter, ...]) -> tuple[tuple[Parameter, ...], bool]:
@@ -473,8 +479,12 @@ def _usages(lines: Sequence[str], words: Sequence[str]) -> Iterator[str]:
                 current = found[1]
             continue
         stripped = line.strip()
-        is_next = again.match(stripped)
-        if not stripped and not current:
+        is_next = again.match(_PIPE.sub("", stripped))
+        if not current and (not stripped or (line[0].isspace() and _TITLE.fullmatch(stripped))):
+            continue
+        if _goes_on(lines, index, again) and current:
+            yield _shortened(current, called)
+            current = ""
             continue
         is_over = not stripped or (not line[0].isspace() and not is_next)
         if is_over or (OPTION_LINE.match(line) and len(GAP.split(stripped, maxsplit=1)) > 1):
@@ -489,8 +499,17 @@ def _usages(lines: Sequence[str], words: Sequence[str]) -> Iterator[str]:
         yield _shortened(current, called)
 
 
+def _goes_on(lines: Sequence[str], index: int, again: re.Pattern[str]) -> bool:
+    """Whether an empty line stands between forms of the call, and not behind the last: set in, below titles or not."""
+    if lines[index].strip():
+        return False
+    following = [line for line in lines[index : index + 8] if line.strip()]
+    following = [line for line in following[:2] if line[0].isspace() and not _TITLE.fullmatch(line.strip())]
+    return bool(following) and bool(again.match(_PIPE.sub("", following[0].strip())))
+
+
 def _shortened(usage: str, called: str) -> str:
-    usage = re.sub(r"^(?:or:?\s+|\$ )", "", usage.strip(), flags=re.IGNORECASE)
+    usage = re.sub(r"^(?:or:?\s+|\$ )", "", _PIPE.sub("", usage.strip()), flags=re.IGNORECASE)
     found = re.match(rf"^(?:\S*/)?{re.escape(called)}(?:\s+|$)(.*)$", usage)
     return (found[1] if found else usage)[:2_000]
 

@@ -304,13 +304,13 @@ def read_answer(data: bytes, program: str, kind: Way | None, *, why: str = "") -
         return None, sanitise(text(answer.get("why"), 200), 200, one_line=True) or "it has another command line"
     reader = click_tree.commands_of if told == "click" else argparse_actions.commands_of
     tree = answer.get("tree")
+    about = answer.get("distribution")
+    about = about if isinstance(about, dict) else {}
     try:
-        commands = list(reader(tree, program))[:2_000]
+        commands = list(reader(tree, program, text(about.get("summary"), 2_000)))[:2_000]
         digest = hashlib.sha256(json.dumps(tree, sort_keys=True).encode()).hexdigest()
     except RecursionError:
         return None, "its command line is nested too deeply"
-    about = answer.get("distribution")
-    about = about if isinstance(about, dict) else {}
     summary = text(about.get("summary"), 2_000) or (text(tree.get("help"), 2_000) if isinstance(tree, dict) else "")
     return _Look(
         kind=told,

@@ -16,6 +16,7 @@ import attrs
 from pegboard_manifest import faults_of_http_binding, sanitise
 from pegboard_toolgen._progress import say
 from pegboard_toolgen._prose import line, prose, shown
+from pegboard_toolgen.discover import _program_words as guess
 from pegboard_toolgen.discover.openapi import answers, bodies, security
 from pegboard_toolgen.discover.openapi.naming import names_of, own_name, without_shared_prefix, words_of
 from pegboard_toolgen.discover.openapi.parameters import Field, fields_of, merged, named
@@ -256,6 +257,10 @@ class OperationReader:
         ):
             notes.append("The server may want credentials (HTTP 401), and the document does not say which.")
         title, tags = line(said.get("summary"), 150), _tags(said)
+        reads = method in _READS
+        if reads and (verb := _destroying(said, path)):
+            reads = False
+            notes.append(f"Asked for by {method.upper()}, and by the word {verb!r} it destroys: it counts as a write.")
         if said.get("deprecated") is True:
             notes.append("The document calls it deprecated.")
         return Draft(
@@ -269,9 +274,9 @@ class OperationReader:
             kind="openapi",
             where=operation.where,
             title=title or None,
-            category="read" if method in _READS else "write",
-            risk=_RISKS[method],
-            idempotency="idempotent" if method in _REPEATABLE else "not_idempotent",
+            category="read" if reads else "write",
+            risk=_RISKS[method] if reads or method not in _READS else "high",
+            idempotency="idempotent" if method in _REPEATABLE and (reads or method not in _READS) else "not_idempotent",
             errors=operation.answers.errors,
             examples=_examples(operation, properties, input_schema, self.inputs.defs, output_schema),
             side_effects=_side_effects(method, path),
@@ -289,6 +294,17 @@ class OperationReader:
             )
         schema, notes = self._known[key]
         return dict(schema), notes
+
+
+def _destroying(said: Mapping[str, Json], path: str) -> str:
+    """The word by which an operation that HTTP calls safe destroys something all the same: `GET /reset`, "Delete all".
+
+    The first verb of its summary, of its id, and of a path that says nothing else counts; empty where none is such.
+    """
+    named = guess.words_of(line(said.get("operationId"), 150))[:1] or guess.words_of(path)[-1:]
+    return next(
+        (one for one in (guess.first_verb(line(said.get("summary"), 150)), *named) if one in guess.DESTRUCTIVE), ""
+    )
 
 
 _RISKS: dict[str, Any] = dict.fromkeys(_READS, "low") | {
