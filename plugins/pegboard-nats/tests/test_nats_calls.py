@@ -800,3 +800,41 @@ def test_a_group_that_is_no_word_of_a_subject_is_refused(name: str) -> None:
 
     with pytest.raises(ConfigError, match="groups"):
         load_board({"plugins": {"nats": {"groups": {name: {}}}}}, [pegboard_nats.plugin])
+
+
+@pytest.mark.parametrize("how", ["drained", "killed"])
+async def test_a_person_is_asked_as_long_as_the_worker_is_there(
+    nats_server: NatsServer, group: str, working: Any, how: str
+) -> None:
+    """A question whose worker is gone kept the call until its deadline."""
+    asked, given_up = trio.Event(), trio.Event()
+
+    @tool(timeout_s=600)
+    async def sure(context: CallContext) -> str:
+        return str(await context.confirm("Sure?"))
+
+    async def confirm(question: Any) -> Any:
+        asked.set()
+        try:
+            await trio.sleep_forever()
+        finally:
+            given_up.set()
+
+    results: list[ToolResult] = []
+    async with hosting(nats_server, group) as host, trio.open_nursery() as nursery:
+        async with working(nats_server, group, sure, drain_s=0.05) as worker:
+            await offers(host, "sure")
+
+            async def call() -> None:
+                results.append(await host.session(confirm=confirm).call("sure", {}, timeout_s=60))
+
+            nursery.start_soon(call)
+            with trio.fail_after(30):
+                await asked.wait()
+                if how == "drained":
+                    worker.drain()
+                    await worker.wait_over()
+        with trio.fail_after(10):
+            await given_up.wait()
+    assert results[0].error is not None
+    assert results[0].error.code is ErrorCode.OUTCOME_UNKNOWN

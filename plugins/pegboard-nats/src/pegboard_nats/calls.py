@@ -32,7 +32,7 @@ from pegboard_nats.protocol import LocalProtocolError, TooLargeError
 from pegboard_nats.settings import is_inbox
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Awaitable, Callable, Mapping
 
     from pegboard_nats.client import Client
     from pegboard_nats.protocol import Message
@@ -228,6 +228,7 @@ class _Conversation:
         self._alive_s = alive_s
         self._silences = 0
         self._questions = 0
+        self._moot: trio.Event | None = None
         self._parts: list[bytes] = []
         self._size = 0
         self.mailbox = client.replies(patience_s=alive_s, note=self._note_accepted)
@@ -238,6 +239,8 @@ class _Conversation:
     def _note_accepted(self, message: Message) -> bool:
         """Who has the call; nobody is woken for that. A worker that does not say who it is cannot be asked for it, and
         of two that say so the first has it."""
+        if self._moot is not None and message.headers.get(wire.KIND) in (wire.RESULT, wire.PART):
+            self._moot.set()
         instance = message.headers.get(wire.INSTANCE, "")
         if message.headers.get(wire.KIND) != wire.ACCEPTED or not wire.is_id(instance):
             return False
@@ -357,6 +360,36 @@ class _Conversation:
             raise ToolError(ErrorCode.UPSTREAM_ERROR, text, executed=True, retry=Retry.UNKNOWN.value) from None
         return _answer_of(result)
 
+    async def _while_it_is_there(self, ask: Callable[[], Awaitable[None]]) -> bool:
+        """Have the person asked as long as the worker waits for that; False: it does not any more, and what it says, or
+        its silence, is the answer of the call."""
+        moot = self._moot = trio.Event()
+        lost: _LostError | None = None
+
+        async def watch() -> None:
+            nonlocal lost
+            try:
+                while not moot.is_set():
+                    with trio.move_on_after(self._alive_s):
+                        await moot.wait()
+                    if not (moot.is_set() or await self._is_running()):
+                        moot.set()
+            except LinkError:
+                moot.set()  # the mailbox says so too
+            except _LostError as problem:
+                lost = problem
+                moot.set()
+            nursery.cancel_scope.cancel()
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(watch)
+            await ask()
+            nursery.cancel_scope.cancel()
+        self._moot = None
+        if lost is not None:
+            raise lost
+        return not moot.is_set()
+
     async def _ask(self, context: CallContext, message: Message) -> None:
         """Put the worker's question to the caller's person, and send the answer back."""
         asked = wire.from_bytes(message.payload)
@@ -364,12 +397,20 @@ class _Conversation:
         answer: Any = None
         if self._questions <= MAX_QUESTIONS and isinstance(question := asked.get("question"), str):
             schema, url = asked.get("schema"), asked.get("url")
-            with contextlib.suppress(ToolError):  # nobody is there, or did not answer: the worker says what that means
-                if isinstance(schema, dict) or isinstance(url, str):
-                    form = schema if isinstance(schema, dict) else None
-                    answer = await context.elicit(question, schema=form, url=url if isinstance(url, str) else None)
-                else:
-                    answer = await context.confirm(question)
+
+            async def ask() -> None:
+                nonlocal answer
+                with contextlib.suppress(
+                    ToolError
+                ):  # nobody is there, or did not answer: the worker says what it means
+                    if isinstance(schema, dict) or isinstance(url, str):
+                        form = schema if isinstance(schema, dict) else None
+                        answer = await context.elicit(question, schema=form, url=url if isinstance(url, str) else None)
+                    else:
+                        answer = await context.confirm(question)
+
+            if not await self._while_it_is_there(ask):
+                return
         if message.reply is None:
             return
         if not is_inbox(message.reply):  # else it had us publish where it may not itself
