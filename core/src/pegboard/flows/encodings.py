@@ -116,12 +116,14 @@ def _unescaped(found: re.Match[str]) -> str:
 
 
 def _of_base64(text: str) -> Iterator[Part]:
-    import binascii
-
     if len(text) <= SHORT_WORD and text.split(None, 1) == [text]:
         places = [found.span() for found in _SHORT_BASE64.finditer(text)]
     else:
         places = list(_base64_places(text))
+    if not places:  # most texts have none
+        return
+    import binascii
+
     for start, end in places:
         letters = "".join(text[start:end].split()).rstrip("=").translate(_STANDARD)
         for skipped in range(4):  # what stands before it may be letters of the same alphabet

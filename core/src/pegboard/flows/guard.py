@@ -154,12 +154,14 @@ class Flows:
         found, dropped = self._find(tool, session, arguments)
         if not (found or dropped):
             return None
-        what, said = _said(tool, found, dropped), self._settings.said_to(tool)
+        said = self._settings.said_to(tool)
         policies = [self._settings.judge(one.policy, said) for one in ([one.label for one in found] or dropped)]
-        if "refuse" in policies:
-            return _refusal(tool, found, dropped, f"{what}; the configuration refuses that")
-        if not found and not session.can_ask:
+        is_refused = "refuse" in policies
+        if not (found or is_refused or session.can_ask):
             return None  # a source that says much must not end all other work where nobody can answer
+        what = _said(tool, found, dropped)
+        if is_refused:
+            return _refusal(tool, found, dropped, f"{what}; the configuration refuses that")
         if not session.can_ask:
             return _refusal(tool, found, dropped, f"{what}, and there is nobody to ask here; {_how(tool)}")
         return "\n".join([what, *_marked(found)])

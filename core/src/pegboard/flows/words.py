@@ -443,10 +443,18 @@ def _is_named(text: str, said: WordsSaid | None) -> bool:
 
 def _unsaid(match: Match, said: WordsSaid | None) -> Match | None:
     """The same without the words that the person said themself; None: they said all of it."""
-    if said is None or match.form:
+    text = match.text
+    if said is None or match.form or len(match.spans) > MAX_PIECES:
         return match
-    spans = tuple(span for span in match.spans if not said.holds(match.text, *span))
-    return match._replace(spans=spans, plain=_plain_words(match.text, spans)) if spans else None
+    spans: list[tuple[int, int]] = []
+    for start, end in match.spans:
+        word = text[start:end]
+        places = list(_found_at(word, text))  # an address that they said may hold another one, which they did not say
+        unsaid = [at for at in places if not said.holds(text, at, at + len(word))]
+        if unsaid or len(places) > MAX_PIECES:
+            at = unsaid[0] if unsaid else start
+            spans.append((at, at + len(word)))
+    return match._replace(spans=tuple(spans), plain=_plain_words(text, spans)) if spans else None
 
 
 def _spans(
@@ -467,13 +475,26 @@ def _spans(
             places = _places(text, len(folded))
             spans = [(places[start], places[end - 1] + 1) for start, end in spans]
     for word in _telling_words(text):
-        piece, at = fold(word), text.find(word)
-        if WEAK <= len(piece) < min(LONG, len(folded)) and not any(start <= at < end for start, end in spans):
-            label = _holder(piece, passages, kept)
-            if label is not None:
+        piece = fold(word)
+        if not WEAK <= len(piece) < min(LONG, len(folded)):
+            continue
+        label = _holder(piece, passages, kept)
+        if label is not None:
+            at = next((at for at in _found_at(word, text) if not any(start <= at < end for start, end in spans)), -1)
+            if at >= 0:
                 first = first or label
                 spans.append((at, at + len(word)))
     return sorted(spans), first
+
+
+def _found_at(word: str, text: str) -> Iterator[int]:
+    """Where it stands, also in a longer word, in the first hundred places and one more."""
+    at = text.find(word)
+    for _ in range(MAX_PIECES + 1):
+        if at < 0:
+            return
+        yield at
+        at = text.find(word, at + 1)
 
 
 def _telling_words(text: str) -> list[str]:
