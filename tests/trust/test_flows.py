@@ -21,8 +21,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pegboard import (
+    BinaryContent,
     ConfigError,
     ErrorCode,
+    ImageContent,
     Outcome,
     Stage,
     TextContent,
@@ -488,7 +490,16 @@ async def test_a_source_is_not_asked_about_its_own_words_but_where_the_configura
         assert (await session.call("send_mail", {"to": EVE})).ok is ok
 
 
-@pytest.mark.parametrize("how", ["text", "data", "blocks", "error", "raised", "nested", "late page"])
+BLOCKS = {
+    "a media type": ImageContent(b"x", f"image/{EVE}"),
+    "bytes": BinaryContent(data=PAGE.encode()),
+    "bytes of UTF-16": BinaryContent(data=PAGE.encode("utf-16"), mime_type="text/plain"),
+    "bytes with one that is no UTF-8": BinaryContent(data=b"\xff" + PAGE.encode()),
+    "a picture that is a text": ImageContent(PAGE.encode(), "image/svg+xml"),
+}
+
+
+@pytest.mark.parametrize("how", ["text", "data", "blocks", "error", "raised", "nested", "late page", *BLOCKS])
 async def test_whatever_a_source_answers_is_looked_through(host_with: Any, source: Any, sources: Any, how: str) -> None:
     @tool(name="web_search", read_only=True, max_result_bytes=2_000)
     async def reads() -> Any:
@@ -497,6 +508,8 @@ async def test_whatever_a_source_answers_is_looked_through(host_with: Any, sourc
             return {"rows": [{"who": EVE, "n": 1}]}
         if how == "blocks":
             return [TextContent("one"), TextContent(PAGE)]
+        if how in BLOCKS:
+            return BLOCKS[how]
         if how == "error":
             return ToolResult.error(ErrorCode.UPSTREAM_ERROR, "no", hint=PAGE)
         if how == "raised":

@@ -30,9 +30,9 @@ from pegboard import (
     load_board,
     tool,
 )
+from pegboard.content import text_in
 from pegboard.secrets.mask import KNOWN, SecretMask
 from pegboard.secrets.shapes import SHAPES, find_shapes, is_distinct
-from pegboard.secrets.texts import text_in
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator

@@ -18,7 +18,7 @@ from types import MethodType
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from pegboard.content import TextContent
+from pegboard.content import TextContent, text_in
 from pegboard.contract import Guard, Stage
 from pegboard.errors import ErrorCode, ToolError
 from pegboard.flows.said import WordsSaid
@@ -40,6 +40,8 @@ MAX_SHOWN = 5
 MAX_QUOTE = 80
 AROUND = 40
 """Characters before and behind the marked words."""
+MAX_MAYBE = 8_000
+"""Letters of bytes that may be a text."""
 MAX_MARKED = 400
 """Characters of marked words that follow each other."""
 
@@ -245,15 +247,22 @@ def _texts_of(read: Any) -> Iterator[str]:
         if isinstance(block, TextContent):
             yield block.text
             continue
-        for name in ("uri", "name"):
+        for name in ("uri", "name", "mime_type"):
             if label := getattr(block, name, None):
                 yield label
-        if getattr(block, "is_text", False) and block.data:
-            yield block.data.decode("utf-8", "replace")
+        yield from _texts_of_bytes(block.data or b"")
     if read.data and read.data != {"result": read.text}:  # a plain text is its own data
         yield "\n".join(texts_in(read.data))
     if read.error is not None and read.error.details:
         yield "\n".join(texts_in(read.error.details))
+
+
+def _texts_of_bytes(data: bytes) -> Iterator[str]:
+    """What a model may read in bytes, whatever their media type says; of those that may be a picture, not all: that
+    would look like a source that says more than can be kept."""
+    if found := text_in(data):
+        text, encoding = found
+        yield text[:MAX_MAYBE] if encoding == "latin-1" else text
 
 
 def _said(tool: Tool, found: list[Match], dropped: list[Label]) -> str:

@@ -21,12 +21,12 @@ from urllib.parse import quote
 
 import attrs
 
-from pegboard.content import CONTENT_TYPES, TextContent
+from pegboard.content import CONTENT_TYPES, TextContent, text_in
 from pegboard.errors import ErrorCode, Retry, ToolError
 from pegboard.limits import ENCODED_LEVELS
 from pegboard.results import ToolResult, noted
 from pegboard.secrets.shapes import is_distinct, long_words, replace_shapes
-from pegboard.secrets.texts import bytes_of_base64, text_in, with_texts, with_texts_of, with_texts_of_block
+from pegboard.secrets.texts import bytes_of_base64, with_texts, with_texts_of, with_texts_of_block
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import binascii
-import contextlib
 import re
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -75,24 +74,6 @@ def with_texts_of(value: Any, change: Change) -> Any:
     return value
 
 
-def text_in(data: bytes) -> tuple[str, str] | None:
-    """The text that bytes are, and the encoding that gives the same bytes back; None: they are no text.
-
-    As git tells them apart: what has a NUL among its first 8,000 bytes is binary (`buffer_is_binary`); but for UTF-16,
-    which says so at its beginning.
-    """
-    for mark, encoding in UTF_16.items():
-        if data.startswith(mark):
-            with contextlib.suppress(UnicodeDecodeError):
-                return data.decode(encoding), encoding
-    if b"\0" in data[:8_000]:
-        return None
-    with contextlib.suppress(UnicodeDecodeError):
-        return data.decode("utf-8"), "utf-8"
-    return data.decode("latin-1"), "latin-1"
-
-
-UTF_16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 _BASE64 = re.compile(r"[A-Za-z0-9+/_\-\r\n]{16,}={0,2}\s*")
 _STANDARD = str.maketrans("-_", "+/", "=\r\n")
 

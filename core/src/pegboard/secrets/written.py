@@ -15,9 +15,10 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from pegboard.config import looks_secret, mask_text
+from pegboard.content import text_in
 from pegboard.context import mask
 from pegboard.secrets.shapes import replace_shapes
-from pegboard.secrets.texts import bytes_of_base64, text_in
+from pegboard.secrets.texts import bytes_of_base64
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
