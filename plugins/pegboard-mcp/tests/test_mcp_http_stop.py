@@ -78,7 +78,7 @@ async def test_a_call_in_flight_is_answered_and_a_new_one_refused(over_http: Cal
             refusal = await refuses(served)
             assert refusal.status_code == 503
             assert "retry-after" in refusal.headers
-            assert refusal.json()["error"]["data"]["executed"] is False
+            assert refusal.json()["error"]["data"]["details"]["executed"] is False
             assert not answers
             served.tools.go.set()
         assert answers[0].json()["result"]["content"][0]["text"] == "waited"
@@ -206,7 +206,7 @@ async def test_a_websocket_is_answered_and_closed_as_going_away(over_http: Calla
         served.stop()
         await trio.sleep(0.05)
         await send(3, "tools/call", {"name": "add", "arguments": {"a": 1, "b": 2}})
-        assert json.loads(await socket.get_message())["error"]["data"]["reason"] == "stopping"
+        assert json.loads(await socket.get_message())["error"]["data"]["details"]["reason"] == "stopping"
         served.tools.go.set()
         assert json.loads(await socket.get_message())["result"]["content"][0]["text"] == "waited"
         with pytest.raises(trio_websocket.ConnectionClosed) as closed:

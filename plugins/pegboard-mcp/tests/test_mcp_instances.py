@@ -256,7 +256,7 @@ async def test_without_addresses_the_others_say_that_the_same_request_may_be_sen
         again = {"requestState": asked["requestState"], "inputResponses": dict.fromkeys(asked["inputRequests"], YES)}
         for at in (1, 2):
             refused = (await served.call("drop", {"what": "x"}, at=at, **again))["error"]
-            assert (refused["data"]["retry"], refused["data"]["reason"]) == ("same", "instance")
+            assert (refused["data"]["details"]["retry"], refused["data"]["details"]["reason"]) == ("same", "instance")
         assert text_of(await served.call("drop", {"what": "x"}, at=0, **again)) == "x dropped"
 
 
@@ -266,7 +266,7 @@ async def test_an_instance_that_is_down_is_no_end_of_the_call(cluster: Any) -> N
     async with cluster(1, know=False, **named) as served:
         state = Handles(Seal(KEY), Name("down", "p")).give(STATE, "x", bound_to=_bound("drop", {"what": "x"}), for_s=60)
         refused = (await served.call("drop", {"what": "x"}, requestState=state))["error"]
-        assert refused["data"]["retry"] == "same"
+        assert refused["data"]["details"]["retry"] == "same"
 
 
 async def test_without_a_shared_key_a_state_of_another_is_none(cluster: Any) -> None:
@@ -280,7 +280,7 @@ async def test_instances_that_point_at_each_other_answer_all_the_same(cluster: A
     async with cluster(2, swapped=True) as served:
         asked = (await served.call("drop", {"what": "x"}, at=0))["result"]
         refused = (await served.call("drop", {"what": "x"}, at=1, requestState=asked["requestState"]))["error"]
-        assert refused["data"]["reason"] == "instance"
+        assert refused["data"]["details"]["reason"] == "instance"
 
 
 async def test_progress_and_the_end_of_a_client_pass_through_the_other_instance(cluster: Any) -> None:
@@ -582,3 +582,26 @@ async def test_who_serves_alone_imports_nothing_of_it(over_http: Any, monkeypatc
         for _ in range(2):
             assert (await served.call("add", {"a": 1, "b": 2})).status_code == 200
         await served.open_session()
+
+
+async def test_our_own_client_repeats_a_round_that_met_another_instance(
+    monkeypatch: pytest.MonkeyPatch, autojump_clock: Any
+) -> None:
+    from pegboard_mcp.client._errors import RpcError
+    from pegboard_mcp.client.connection import Connection
+    from pegboard_mcp.client.rpc import data_of, number_of
+    from pegboard_mcp.server.handles import elsewhere, lost
+
+    said = [elsewhere(), elsewhere(), None, lost(), None]
+
+    async def send(self: Any, *_: Any) -> Any:
+        await trio.lowlevel.checkpoint()
+        if (error := said.pop(0)) is not None:
+            raise RpcError(number_of(error), error.message, data_of(error))
+        return {"content": []}
+
+    monkeypatch.setattr(Connection, "_send", send)
+    connection = Connection.__new__(Connection)
+    assert await connection._send_round("tools/call", {}, None) == {"content": []}
+    with pytest.raises(RpcError, match="is gone"):  # it may have run
+        await connection._send_round("tools/call", {}, None)

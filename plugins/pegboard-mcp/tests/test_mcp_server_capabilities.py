@@ -127,7 +127,7 @@ async def test_prompts_are_listed_and_got(stocked: Any, mode: str) -> None:
     [
         ("greet", {}, -32602, "INVALID_INPUT"),
         ("greet", {"name": "x", "other": "y"}, -32602, "INVALID_INPUT"),
-        ("nope", {}, -32602, "INVALID_INPUT"),
+        ("nope", {}, -32602, "NOT_FOUND"),
         ("greet", {"name": "nobody"}, -32001, "NOT_FOUND"),
         ("greet", {"name": "broken"}, -32603, "INTERNAL_ERROR"),
     ],

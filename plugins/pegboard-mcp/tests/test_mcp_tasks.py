@@ -18,11 +18,12 @@ from pegboard import CallContext, ConfigError, ErrorCode, ToolError, hookimpl, o
 from pegboard_mcp import plugin as mcp_plugin
 from pegboard_mcp.checks import check_brought
 from pegboard_mcp.client._errors import LinkError, Lost, RpcError
+from pegboard_mcp.client.rpc import data_of, tool_error_of
 from pegboard_mcp.client.tasks import follow
 from pegboard_mcp.server import task_stores
 from pegboard_mcp.server.app import make_server
 from pegboard_mcp.server.elicitation import Suspended
-from pegboard_mcp.server.handles import STATE, TASK
+from pegboard_mcp.server.handles import STATE, TASK, elsewhere
 from pegboard_mcp.server.http import serve_http
 from pegboard_mcp.server.peer import peer_of
 from pegboard_mcp.server.task_stores import MemoryTasks, SqliteTasks, TaskRecord
@@ -685,7 +686,7 @@ class Scripted:
 
 
 MADE = {"taskId": "t", "status": "working"}
-AWAY = RpcError(-32005, "away", {"retry": "same"})
+AWAY = RpcError(-32005, "away", data_of(elsewhere()))
 GONE = Lost(written=False, why=LinkError("closed", "it closed", "Start it."))
 
 
@@ -696,13 +697,13 @@ GONE = Lost(written=False, why=LinkError("closed", "it closed", "Start it."))
         ([AWAY, AWAY, {"status": "completed", "result": {"a": 1}}], {"a": 1}),
         ([{"status": "failed", "error": {"code": -32001, "message": "no"}}], (-32001, None)),
         ([{"status": "failed", "error": {"code": True, "message": 3}}], (-32603, None)),
-        ([{"status": "failed"}], (-32603, "OUTCOME_UNKNOWN")),
-        ([{"status": "cancelled"}], (-32603, "OUTCOME_UNKNOWN")),
-        ([{"status": "completed", "result": 3}], (-32603, "OUTCOME_UNKNOWN")),
-        ([{"status": ["odd"]}], (-32603, "OUTCOME_UNKNOWN")),
-        ([{"status": "input_required", "inputRequests": {"a": 3}}], (-32603, "OUTCOME_UNKNOWN")),
-        ([RpcError(-32602, "no such task")], (-32603, "OUTCOME_UNKNOWN")),
-        ([AWAY] * 5, (-32603, "OUTCOME_UNKNOWN")),
+        ([{"status": "failed"}], (-32005, "OUTCOME_UNKNOWN")),
+        ([{"status": "cancelled"}], (-32005, "OUTCOME_UNKNOWN")),
+        ([{"status": "completed", "result": 3}], (-32005, "OUTCOME_UNKNOWN")),
+        ([{"status": ["odd"]}], (-32005, "OUTCOME_UNKNOWN")),
+        ([{"status": "input_required", "inputRequests": {"a": 3}}], (-32005, "OUTCOME_UNKNOWN")),
+        ([RpcError(-32602, "no such task")], (-32005, "OUTCOME_UNKNOWN")),
+        ([AWAY] * 5, (-32005, "OUTCOME_UNKNOWN")),
         ([GONE], "lost"),
     ],
 )
@@ -714,6 +715,9 @@ async def test_whatever_a_server_says_of_its_task_the_call_ends_and_is_never_sen
         found: Any = await follow(connection, MADE, None)
     except RpcError as problem:
         found = (problem.code, (problem.data or {}).get("code"))
+        if found[1] is not None:  # what the caller of the tool reads
+            read = tool_error_of(problem.code, problem.message, problem.data, server="one", tool="job")
+            assert (read.code, read.details["retry"]) == ("OUTCOME_UNKNOWN", "unknown")
     except Lost as problem:
         found = "lost" if problem.written else "sent again"
     assert found == comes_to

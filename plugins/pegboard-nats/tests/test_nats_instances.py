@@ -248,7 +248,7 @@ async def test_a_round_of_an_instance_that_is_gone_is_answered_all_the_same(
         again = {"requestState": asked["requestState"], "inputResponses": dict.fromkeys(asked["inputRequests"], YES)}
         served.scopes[0].cancel()
         await served.ended[0].wait()
-        refused = (await served.call("drop", {"what": "x"}, at=1, **again))["error"]["data"]
+        refused = (await served.call("drop", {"what": "x"}, at=1, **again))["error"]["data"]["details"]
         assert (refused["reason"], refused["retry"]) == ("instance", "same")
         assert served.ran == []
 

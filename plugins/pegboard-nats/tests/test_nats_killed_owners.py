@@ -152,7 +152,7 @@ async def test_a_task_whose_process_was_killed_comes_to_an_end_for_whoever_asks(
         pair.kill("a")
         for id_ in ids:  # its process may be on its way back: the same request may be sent again
             away = await pair.ask("b", "tasks/get", {"taskId": id_})
-            assert (away["data"]["reason"], away["data"]["retry"]) == ("instance", "same")
+            assert (away["data"]["details"]["reason"], away["data"]["details"]["retry"]) == ("instance", "same")
         pair.later.write_text(str(ALIVE_S))
         for id_ in ids:
             state = await pair.ask("b", "tasks/get", {"taskId": id_})

@@ -29,6 +29,7 @@ from mcp.shared.message import ClientMessageMetadata, SessionMessage
 from mcp.shared.subscriptions import LISTEN_STREAM_METHODS, SUBSCRIPTION_ID_META_KEY
 from pydantic import ValidationError
 
+from pegboard import Retry
 from pegboard.errors import reason_of
 from pegboard.trace import carrier
 from pegboard_mcp import __version__
@@ -42,6 +43,7 @@ from pegboard_mcp.client._sdk import (
     mcp_param_headers,
 )
 from pegboard_mcp.client.negotiation import Agreement, Dispatcher, Negotiation
+from pegboard_mcp.client.rpc import details_in
 from pegboard_mcp.client.tap import HeardReader, HeardWriter, Outbox, Tap, Waiting, number_of
 from pegboard_mcp.client.transports import NOT_RUN, NUMBER_HEADER, open_link
 from pegboard_mcp.client.transports._http_errors import meaning_over_http
@@ -375,8 +377,8 @@ class Connection:
             try:
                 return await self._send(method, params, on_progress)
             except RpcError as problem:
-                data = problem.data if isinstance(problem.data, dict) else {}
-                if not left or (data.get("reason"), data.get("retry")) != ("instance", "same"):
+                told = details_in(problem.data)
+                if not left or (told.get("reason"), told.get("retry")) != ("instance", Retry.SAME):
                     raise
                 await trio.sleep(STATE_PAUSES_S[0])
         raise AssertionError("the last refusal is raised")

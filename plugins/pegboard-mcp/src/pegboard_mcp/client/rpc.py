@@ -61,10 +61,9 @@ NUMBERS: Mapping[ErrorCode, int] = {
 
 ALSO: Mapping[ErrorCode, frozenset[int]] = {
     ErrorCode.NOT_FOUND: frozenset({RESOURCE_NOT_FOUND, INVALID_PARAMS}),
-    ErrorCode.FORBIDDEN: frozenset({-32005, MISSING_CAPABILITY}),
-    ErrorCode.UNAUTHORIZED: frozenset({-32005}),
+    ErrorCode.INTERNAL_ERROR: frozenset({INTERNAL_ERROR}),
 }
-"""What it answers for them in other places: of a resource, of a prompt, for a client that lacks a capability."""
+"""What it answers for them in other places: of a resource, of a prompt."""
 
 
 @attrs.frozen
@@ -116,8 +115,6 @@ TABLE: Mapping[int, Row] = {
 
 OWN = frozenset({ANSWER_TOO_LONG, ANSWER_UNREADABLE, NOT_RUN})
 """Numbers that no server said."""
-_OF_RESOURCES = {ErrorCode.NOT_FOUND: (RESOURCE_NOT_FOUND, INVALID_PARAMS)}
-"""Further numbers of a code, by the eras of the protocol."""
 OTHER = Row(_UPSTREAM, "failed")
 LOST = Row(ErrorCode.OUTCOME_UNKNOWN, "lost the reply")
 LOST_WORDS = ("connection closed", "connection lost", "timed out", "timeout")
@@ -166,7 +163,7 @@ def tool_error_of(
         row = LOST
     details: dict[str, Any] = {"server": server, "rpc_code": number}
     told = parse_error(data)
-    if told is not None and number in (number_of(told), *_OF_RESOURCES.get(told.code, ())):
+    if told is not None and number in (number_of(told), *ALSO.get(told.code, ())):
         row = Row(told.code, "failed")
         details |= told.details
     else:
@@ -195,6 +192,12 @@ def parse_error(data: Any) -> ToolError | None:
     except ValueError:
         return None
     return ToolError(code, "", _parse_details(data.get("details")))
+
+
+def details_in(data: Any) -> Mapping[str, Any]:
+    """What another board says beside its code, as far as a caller acts on it; nothing where no board wrote this."""
+    told = parse_error(data)
+    return {} if told is None else told.details
 
 
 def _parse_details(raw: Any) -> dict[str, Any]:

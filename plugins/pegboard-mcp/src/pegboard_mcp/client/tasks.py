@@ -17,7 +17,9 @@ import mcp_types as types
 import trio
 from pydantic import ValidationError
 
+from pegboard import ErrorCode, Retry, ToolError
 from pegboard_mcp.client._errors import Lost, RpcError
+from pegboard_mcp.client.rpc import data_of, details_in, number_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -67,7 +69,7 @@ async def follow(connection: Asked, raw: Mapping[str, Any], on_progress: OnProgr
     """
     id_ = raw.get("taskId")
     if not isinstance(id_, str) or not 0 < len(id_) <= MAX_ID:
-        raise RpcError(types.INTERNAL_ERROR, "it answered with a task that has no id", _unknown())
+        raise _lost("it answered with a task that has no id")
     task = _Task(connection, id_, on_progress)
     end = connection.hear_of_task(id_, task.hear)
     try:
@@ -120,9 +122,9 @@ class _Task:
                 case "failed":
                     raise _error_of(state.get("error"))
                 case "cancelled":
-                    raise RpcError(types.INTERNAL_ERROR, "it cancelled the task", _unknown())
+                    raise _lost("it cancelled the task")
                 case _:
-                    raise RpcError(types.INTERNAL_ERROR, "its task is in a state that cannot be read", _unknown())
+                    raise _lost("its task is in a state that cannot be read")
             state = await self._next(_pause_of(state.get("pollIntervalMs")))
 
     async def _next(self, pause_s: float) -> Mapping[str, Any]:
@@ -143,11 +145,11 @@ class _Task:
             try:
                 return await self._connection.send(method, params)
             except RpcError as problem:
-                if left and _may_be_asked_again(problem.data):
+                if left and details_in(problem.data).get("retry") == Retry.SAME:
                     await trio.sleep(POLL_S)
                     continue
                 # Its number is about the task's id, which the model did not write.
-                raise RpcError(types.INTERNAL_ERROR, f"its task was lost: {problem.message}", _unknown()) from None
+                raise _lost(f"its task was lost: {problem.message}") from None
         raise AssertionError("the last failure is raised")
 
     async def _answer(self, asked: Any) -> None:
@@ -160,7 +162,7 @@ class _Task:
         try:
             read = types.InputRequiredResult.model_validate({"resultType": "input_required", "inputRequests": new})
         except ValidationError:
-            raise RpcError(types.INTERNAL_ERROR, "it asks for more in a form that cannot be read", _unknown()) from None
+            raise _lost("it asks for more in a form that cannot be read") from None
         for key, request in (read.input_requests or {}).items():
             answer = await self._connection.answer(key, request, new[key])
             self._answered.add(key)
@@ -194,18 +196,16 @@ def _pause_of(said: Any) -> float:
     return float(min(max(said / 1_000, LEAST_POLL_S), LONGEST_POLL_S))
 
 
-def _may_be_asked_again(data: Any) -> bool:
-    return isinstance(data, dict) and data.get("retry") == "same"
-
-
 def _error_of(error: Any) -> RpcError:
     """The error of a task that failed, as it would have answered the call."""
     if not isinstance(error, dict):
-        return RpcError(types.INTERNAL_ERROR, "its task failed, and says nothing of it", _unknown())
+        return _lost("its task failed, and says nothing of it")
     code, message = error.get("code"), error.get("message")
     code = code if isinstance(code, int) and not isinstance(code, bool) else types.INTERNAL_ERROR
     return RpcError(code, message if isinstance(message, str) else "its task failed", error.get("data"))
 
 
-def _unknown() -> dict[str, Any]:
-    return {"code": "OUTCOME_UNKNOWN"}
+def _lost(message: str) -> RpcError:
+    """Nobody knows what became of it: OUTCOME_UNKNOWN, as a board would say it."""
+    error = ToolError(ErrorCode.OUTCOME_UNKNOWN, message)
+    return RpcError(number_of(error), message, data_of(error))

@@ -90,14 +90,34 @@ def replaying(body: bytes, receive: Receive) -> Receive:
 
 
 class Answering:
-    """A `send` that knows how far the answer is, so that one which was cut off can be ended properly."""
+    """A `send` that knows how far the answer is, so that one which was cut off can be ended properly.
 
-    def __init__(self, send: Send) -> None:
+    Args:
+        send: ASGI's.
+        request_id: of the request that is answered. What the SDK refuses before it looks at the message - a session
+            that it does not know, an `Accept` that does not do - it answers under no id; here it gets this one.
+    """
+
+    def __init__(self, send: Send, request_id: Any = None) -> None:
         self._send = send
+        self._request_id = request_id
+        self._refusing: Message | None = None
         self.started = False
         self.done = False
 
     async def __call__(self, message: Message) -> None:
+        """Send a part of the answer."""
+        if message["type"] == "http.response.start" and self._request_id is not None and _refuses(message):
+            self._refusing = message
+            return
+        if self._refusing is not None:
+            start, self._refusing = self._refusing, None
+            if not message.get("more_body", False):
+                start, message = _under_id(start, message, self._request_id)
+            await self._pass(start)
+        await self._pass(message)
+
+    async def _pass(self, message: Message) -> None:
         await self._send(message)
         if message["type"] == "http.response.start":
             self.started = True
@@ -113,6 +133,23 @@ class Answering:
             return
         last = b"" if message is None else sse_event(message)
         await self._send({"type": "http.response.body", "body": last, "more_body": False})
+
+
+def _refuses(start: Message) -> bool:
+    return start["status"] >= 400 and any(
+        name.lower() == b"content-type" and value.startswith(JSON) for name, value in start["headers"]
+    )
+
+
+def _under_id(start: Message, message: Message, request_id: Any) -> tuple[Message, Message]:
+    """A whole JSON-RPC error that has no id, with one."""
+    said = json.loads(message.get("body") or b"null")
+    if not isinstance(said, dict) or "error" not in said or said.get("id") is not None:
+        return start, message
+    body = json.dumps({**said, "id": request_id}, separators=(",", ":")).encode()
+    headers = [(name, value) for name, value in start["headers"] if name.lower() != b"content-length"]
+    headers.append((b"content-length", b"%d" % len(body)))
+    return {**start, "headers": headers}, {**message, "body": body}
 
 
 def sse_event(message: Mapping[str, Any]) -> bytes:
@@ -134,7 +171,7 @@ async def in_flight(
     flights: Flights, endpoint: Endpoint, scope: Scope, receive: Receive, send: Send, request_id: Any
 ) -> None:
     """Serve one call, counted; one that takes too long when serving ends is answered OUTCOME_UNKNOWN."""
-    answering = Answering(send)
+    answering = Answering(send, request_id)
     with flights.call() as limit:
         await endpoint(scope, receive, answering)
     if limit.cancelled_caught:

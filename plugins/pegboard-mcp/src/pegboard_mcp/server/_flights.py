@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import trio
 
+from pegboard import ErrorCode, ToolError
+from pegboard_mcp.server.errors import error_answer
 from pegboard_mcp.streams import MessageReader, MessageWriter
 
 if TYPE_CHECKING:
@@ -25,10 +27,6 @@ if TYPE_CHECKING:
     from mcp.shared.message import SessionMessage
 
     from pegboard_mcp.server._sdk import ReadStream, WriteStream
-
-REFUSED = -32005
-"""JSON-RPC: the call was not executed, or was cut off; the string in `data.code` says which."""
-
 
 MAX_IN_FLIGHT = 256
 """Requests of one connection that are in flight at once. An answer that was not read counts: who only writes is read no
@@ -124,23 +122,22 @@ class Flights:
 
 def refusal(request_id: Any) -> dict[str, Any]:
     """The JSON-RPC answer to a call that is not begun because serving ends."""
-    data = {"code": "UPSTREAM_ERROR", "reason": "stopping", "executed": False, "retry": "same", "retry_after_s": 1}
-    error = {"code": REFUSED, "message": "the server is stopping; the call was not begun", "data": data}
-    return {"jsonrpc": "2.0", "id": request_id, "error": error}
+    message = "the server is stopping; the call was not begun"
+    error = ToolError(ErrorCode.UPSTREAM_ERROR, message, reason="stopping", executed=False, retry="same")
+    return error_answer(request_id, error)
 
 
 def too_many(request_id: Any) -> dict[str, Any]:
     """The JSON-RPC answer to a call that is not begun because its connection has too many."""
-    data = {"code": "RATE_LIMITED", "reason": "in_flight", "executed": False, "retry": "same", "retry_after_s": 1}
     message = f"a connection may have {MAX_IN_FLIGHT} requests in flight; this one was not begun"
-    return {"jsonrpc": "2.0", "id": request_id, "error": {"code": REFUSED, "message": message, "data": data}}
+    error = ToolError(ErrorCode.RATE_LIMITED, message, reason="in_flight", executed=False)
+    return error_answer(request_id, error)
 
 
 def cut_off(request_id: Any) -> dict[str, Any]:
     """The JSON-RPC answer to a call that was not done when the limit was over."""
-    data = {"code": "OUTCOME_UNKNOWN", "reason": "stopping", "retry": "unknown"}
     message = "the server stopped before the call was done; whether it ran is not known"
-    return {"jsonrpc": "2.0", "id": request_id, "error": {"code": REFUSED, "message": message, "data": data}}
+    return error_answer(request_id, ToolError(ErrorCode.OUTCOME_UNKNOWN, message, reason="stopping"))
 
 
 class Watched:

@@ -46,12 +46,19 @@ from opentelemetry.trace import ProxyTracerProvider, get_tracer_provider
 
 from pegboard import ErrorCode, ToolError, trace
 from pegboard.absence import absent
-from pegboard_mcp.client.rpc import RESOURCE_NOT_FOUND, data_of, number_of
+from pegboard_mcp.client.rpc import RESOURCE_NOT_FOUND
 from pegboard_mcp.client.source import servers_away
 from pegboard_mcp.dialect import definition_of, result_json, wire_name
 from pegboard_mcp.server import _sdk
 from pegboard_mcp.server.changes import Changes
 from pegboard_mcp.server.elicitation import BECOMES_TASK, Exchange, Suspended, current
+from pegboard_mcp.server.errors import (
+    fault_at,
+    faulty_params,
+    invalid_params,
+    protocol_error,
+    say_what_is_wrong,
+)
 from pegboard_mcp.server.handles import EXTENSION, Handles, bound_to
 from pegboard_mcp.server.listening import task_ids_of
 from pegboard_mcp.server.logs import LogForwarder
@@ -82,11 +89,6 @@ SOURCES_WAIT_S = 5.0
 """How long a first page waits for sources that are about to offer their first tools; what comes later is told."""
 LATER_S = 1.0
 """So much later than the board gives up asking a person, a suspended request ends: the board's word comes first."""
-
-
-def protocol_error(error: ToolError) -> MCPError:
-    """A `ToolError` where the protocol wants a JSON-RPC error; the string code is in `data`."""
-    return MCPError(number_of(error), error.message, data_of(error))
 
 
 class Serving:
@@ -184,7 +186,8 @@ class BoardServer(Server[Any]):
         self._stamp = self.server_info_stamp
         self._ids = itertools.count(1)
         self._sdk_spans = self.middleware[0] if self.middleware else None
-        self.middleware = [self._in_its_trace, *([self._through_fast_path] if _sdk.FAST_PATH else [])]
+        fast_path = [self._through_fast_path] if _sdk.FAST_PATH else []
+        self.middleware = [self._in_its_trace, *fast_path, say_what_is_wrong]
         # Registered one by one: the constructor warns of methods that newer protocols dropped.
         if self.task_settings is not None:
             self.extensions[EXTENSION] = {}
@@ -342,9 +345,9 @@ class BoardServer(Server[Any]):
         """
         name, arguments = params.get("name"), params.get("arguments")
         if type(name) is not str:
-            raise _invalid("name: expected the name of a tool, as text")
+            raise faulty_params(ctx.method, [fault_at(("name",), "string", name)])
         if type(arguments) is not dict and arguments is not None:
-            raise _invalid("arguments: expected an object")
+            raise faulty_params(ctx.method, [fault_at(("arguments",), "object", arguments)])
         connected = _connected(ctx)
         session = connected.session
         own = self._own_name(
@@ -437,7 +440,7 @@ class BoardServer(Server[Any]):
         if exchange.least_level is not None:
             serving.logs.listen_to(exchange.least_level)
         if not isinstance(responses, (dict, type(None))):
-            raise _invalid("inputResponses: expected an object of answers")
+            raise faulty_params(ctx.method, [fault_at(("inputResponses",), "object", responses)])
         if state is not None:
             key, exchange = serving.suspended.take(state, connected, request)
             exchange.resume(ctx)
@@ -509,7 +512,7 @@ class BoardServer(Server[Any]):
             if ctx.method == "resources/read" and error.code is ErrorCode.NOT_FOUND:
                 number = INVALID_PARAMS if exchange.is_modern else RESOURCE_NOT_FOUND
                 asked = error.details.get("uri") or (ctx.params or {}).get("uri")
-                failed = MCPError(number, failed.message, {**failed.data, "uri": asked})
+                failed = protocol_error(error, number, uri=asked)
             raise failed from None
 
     # -- prompts, resources, completion
@@ -543,9 +546,9 @@ class BoardServer(Server[Any]):
             if held := self.resources.capabilities.held_back(f"resource:{uri}"):
                 raise protocol_error(held)
             error = absent("there is no such resource", servers_away(self.host), uri=uri[:500])
-            raise MCPError(RESOURCE_NOT_FOUND, error.message, {"code": "NOT_FOUND", **error.details})
+            raise protocol_error(error, RESOURCE_NOT_FOUND, uri=uri[:500])
         if len(connected.subscribed) >= MAX_SUBSCRIBED:
-            raise _invalid(f"a connection may subscribe to {MAX_SUBSCRIBED} resources")
+            raise invalid_params(f"a connection may subscribe to {MAX_SUBSCRIBED} resources")
         connected.subscribed.add(uri)
         return {}
 
@@ -623,10 +626,6 @@ def _connected(ctx: Ctx) -> Connected:
 def _can_ask(exchange: Exchange) -> bool:
     declared = exchange.capabilities
     return "elicitation" in declared or "sampling" in declared or "roots" in declared
-
-
-def _invalid(message: str) -> MCPError:
-    return MCPError(INVALID_PARAMS, message, {"code": ErrorCode.INVALID_INPUT.value})
 
 
 def _page(

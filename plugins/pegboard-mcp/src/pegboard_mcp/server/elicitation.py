@@ -23,7 +23,6 @@ import trio
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import ServerMessageMetadata
 from mcp_types import (
-    INVALID_PARAMS,
     LOG_LEVEL_META_KEY,
     MISSING_REQUIRED_CLIENT_CAPABILITY,
     CreateMessageRequest,
@@ -34,8 +33,8 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import RootModel, TypeAdapter, ValidationError
 
 from pegboard import ErrorCode, ToolError
-from pegboard_mcp.server._flights import REFUSED
-from pegboard_mcp.server.handles import ELSEWHERE, LOST, STATE, elsewhere_data, lost_data
+from pegboard_mcp.server.errors import invalid_params, protocol_error
+from pegboard_mcp.server.handles import STATE, elsewhere, lost
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -349,11 +348,7 @@ class Exchange:
         for key, response in responses.items():
             question = self._open.get(key)
             if not isinstance(response, dict) or (question and not _fits(question.request["method"], response)):
-                raise MCPError(
-                    INVALID_PARAMS,
-                    f"inputResponses: what stands under {key[:40]!r} is not an answer",
-                    {"code": ErrorCode.INVALID_INPUT.value},
-                )
+                raise invalid_params(f"inputResponses: what stands under {key[:40]!r} is not an answer")
         for key, response in responses.items():
             question = self._open.pop(key, None)
             if question is not None:
@@ -514,11 +509,11 @@ class Suspended:
         sealed = self._handles.read(STATE, state, bound_to=request)
         if sealed is not None and sealed.name != self._handles.own:
             if self._handles.is_over(sealed.name):
-                raise MCPError(REFUSED, LOST, lost_data())
-            raise MCPError(REFUSED, ELSEWHERE, elsewhere_data())
+                raise protocol_error(lost())
+            raise protocol_error(elsewhere())
         found = None if sealed is None else self._waiting.get(sealed.id)
         if sealed is None or found is None or found[0].connected is not connected:
-            raise MCPError(INVALID_PARAMS, "Invalid or expired requestState", {"code": ErrorCode.INVALID_INPUT.value})
+            raise invalid_params("Invalid or expired requestState")
         del self._waiting[sealed.id]
         found[0].hold_until(float("inf"))
         return sealed.id, found[0]

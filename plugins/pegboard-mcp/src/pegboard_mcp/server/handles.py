@@ -15,6 +15,8 @@ import secrets
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pegboard import ErrorCode, ToolError
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -163,17 +165,13 @@ def owner_text(caller: Caller) -> str:
     return json.dumps(caller)
 
 
-def elsewhere_data() -> dict[str, Any]:
-    """The `data` of an error: another instance has it, and cannot be reached from here."""
-    return {"code": "UPSTREAM_ERROR", "reason": "instance", "retry": "same", "retry_after_s": 1}
+def elsewhere() -> ToolError:
+    """Another instance has it, and cannot be reached from here."""
+    message = "another instance has this, and cannot be reached from here; send the same request again"
+    return ToolError(ErrorCode.UPSTREAM_ERROR, message, reason="instance", retry="same")
 
 
-ELSEWHERE = "another instance has this, and cannot be reached from here; send the same request again"
-
-
-def lost_data() -> dict[str, Any]:
-    """The `data` of an error: the instance that had it is known to be no more."""
-    return {"code": "OUTCOME_UNKNOWN", "reason": "instance", "retry": "unknown"}
-
-
-LOST = "the instance that had this is gone; how far it came is not known"
+def lost() -> ToolError:
+    """The instance that had it is known to be no more."""
+    message = "the instance that had this is gone; how far it came is not known"
+    return ToolError(ErrorCode.OUTCOME_UNKNOWN, message, reason="instance")

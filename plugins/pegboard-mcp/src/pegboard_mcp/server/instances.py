@@ -25,12 +25,11 @@ from urllib.parse import parse_qs
 import trio
 
 from pegboard_mcp.server._answers import Answering, answer_json, in_flight, lasting
-from pegboard_mcp.server._flights import REFUSED, refusal
+from pegboard_mcp.server._flights import refusal
 from pegboard_mcp.server._sdk import MCP_SESSION_ID_HEADER
 from pegboard_mcp.server.auth import CALLER, answer_plainly
+from pegboard_mcp.server.errors import error_answer
 from pegboard_mcp.server.handles import (
-    ELSEWHERE,
-    LOST,
     SESSION,
     STATE,
     TASK,
@@ -38,8 +37,8 @@ from pegboard_mcp.server.handles import (
     Name,
     Seal,
     bound_to,
-    elsewhere_data,
-    lost_data,
+    elsewhere,
+    lost,
     owner_text,
 )
 from pegboard_mcp.server.listening import LISTEN, MAX_TASK_IDS, task_ids_of
@@ -379,7 +378,7 @@ class Instances:
             await answering({"type": "http.response.start", "status": answer.status, "headers": headers})
             while isinstance(piece := await answer.piece(), bytes):
                 await answering({"type": "http.response.body", "body": piece, "more_body": True})
-            await answering.end(None if piece is None or request_id is None else _lost(request_id))
+            await answering.end(None if piece is None or request_id is None else error_answer(request_id, lost()))
         finally:
             await answer.aclose()
 
@@ -389,7 +388,7 @@ class Instances:
         elif request_id is None:
             await answer_plainly(scope, send, 503, b"its instance cannot be reached now", retry=True)
         else:
-            await answer_json(send, 503, _elsewhere(request_id), retry=True)
+            await answer_json(send, 503, error_answer(request_id, elsewhere()), retry=True)
 
 
 def _never_read(answer: Carried | Failure) -> bool:
@@ -398,23 +397,11 @@ def _never_read(answer: Carried | Failure) -> bool:
     return isinstance(answer, Failure) and (answer.never_stood or answer.kind is Kind.UNSENDABLE)
 
 
-def _elsewhere(request_id: Any) -> dict[str, Any]:
-    return {
-        "jsonrpc": "2.0",
-        "id": request_id,
-        "error": {"code": REFUSED, "message": ELSEWHERE, "data": elsewhere_data()},
-    }
-
-
-def _lost(request_id: Any) -> dict[str, Any]:
-    return {"jsonrpc": "2.0", "id": request_id, "error": {"code": REFUSED, "message": LOST, "data": lost_data()}}
-
-
 async def _answer_lost(request_id: Any, scope: Scope, send: Send) -> None:
     if request_id is None:
         await answer_plainly(scope, send, 404, b"its instance is gone")
     else:
-        await answer_json(send, 200, _lost(request_id))
+        await answer_json(send, 200, error_answer(request_id, lost()))
 
 
 def socket_of(folder: str, process: str) -> Path:

@@ -13,7 +13,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import trio
-from mcp.shared.exceptions import MCPError
 from mcp.shared.subscriptions import SUBSCRIPTION_ID_META_KEY
 from mcp_types import (
     Notification,
@@ -24,7 +23,7 @@ from mcp_types import (
 )
 
 from pegboard import ErrorCode, ToolError
-from pegboard_mcp.client.rpc import data_of, number_of
+from pegboard_mcp.server.errors import protocol_error
 from pegboard_mcp.server.sessions import MAX_SUBSCRIBED
 
 if TYPE_CHECKING:
@@ -156,7 +155,7 @@ class Listening:
         own = sum(1 for one in self._streams if one.caller == caller)
         if len(self._streams) >= MAX_STREAMS or own >= MAX_STREAMS_OF_ONE:
             error = ToolError(ErrorCode.RATE_LIMITED, "too many streams are open")
-            raise MCPError(number_of(error), error.message, data_of(error))
+            raise protocol_error(error)
 
 
 def task_ids_of(params: Mapping[str, Any] | None) -> list[str]:

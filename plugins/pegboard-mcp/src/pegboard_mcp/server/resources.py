@@ -22,6 +22,7 @@ from pegboard_mcp.client.source import servers_away
 from pegboard_mcp.collected import Capabilities
 from pegboard_mcp.dialect import block_json, embedded_text
 from pegboard_mcp.prompts_and_resources import Message, Prompt, Resource, ResourceTemplate
+from pegboard_mcp.server.errors import invalid_params, protocol_error
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping, Sequence
@@ -61,12 +62,8 @@ def _name_of(cursor: str) -> str:
     except (UnicodeError, binascii.Error):
         version = name = ""
     if version != "1" or not name:
-        raise _invalid("the cursor is none of this server; start again without one")
+        raise invalid_params("the cursor is not one of this board; start again without one")
     return name
-
-
-def _invalid(message: str, **details: Any) -> MCPError:
-    return MCPError(INVALID_PARAMS, message, {"code": ErrorCode.INVALID_INPUT.value, **details})
 
 
 class ServedResources:
@@ -117,9 +114,9 @@ class ServedResources:
         unknown = [one for one in arguments if one not in known]
         if missing or unknown:
             faults = [f"{one}: required" for one in missing] + [f"{one[:60]}: unknown" for one in unknown[:10]]
-            raise _invalid(f"arguments of the prompt {name[:80]!r}: {'; '.join(faults)}", faults=faults)
+            raise invalid_params(f"arguments of the prompt {name[:80]!r}: {'; '.join(faults)}", faults=faults)
         if len(arguments) > MAX_ARGUMENTS or any(len(value) > MAX_ARGUMENT for value in arguments.values()):
-            raise _invalid("the arguments are too many or too long")
+            raise invalid_params("the arguments are too many or too long")
         got = await _held(prompt.get(session, dict(arguments)), f"the prompt {name!r}")
         messages = [Message("user", TextContent(got))] if isinstance(got, str) else list(got)
         if prompt.source is None:  # those of a server were cleaned where they came in, as its table says
@@ -144,7 +141,7 @@ class ServedResources:
         found = (self.prompts if kind == "prompt" else self.templates).get(name)
         if found is None:
             error = absent(f"there is no {kind} {name[:80]!r}", servers_away(session.host))
-            raise _invalid(error.message, **error.details)
+            raise protocol_error(error, INVALID_PARAMS)
         return found
 
     # -- resources
@@ -223,7 +220,8 @@ async def _held(work: Awaitable[T], what: str) -> T:
         raise
     except Exception as problem:
         log.exception("%s failed", what)
-        raise MCPError(INTERNAL_ERROR, f"{what} failed", {"code": ErrorCode.INTERNAL_ERROR.value}) from problem
+        error = ToolError(ErrorCode.INTERNAL_ERROR, f"{what} failed; its cause is in the host's log")
+        raise protocol_error(error, INTERNAL_ERROR) from problem
 
 
 def _matches(form: str, uri: str) -> bool:

@@ -25,8 +25,8 @@ from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, MISSING_REQUIRED_CLIENT_CA
 
 from pegboard import ErrorCode, ToolError
 from pegboard_mcp.client.rpc import data_of, number_of
-from pegboard_mcp.server._flights import REFUSED
-from pegboard_mcp.server.handles import ELSEWHERE, EXTENSION, LOST, TASK, elsewhere_data, lost_data, owner_text
+from pegboard_mcp.server.errors import error_json, fault_at, faulty_params, protocol_error
+from pegboard_mcp.server.handles import EXTENSION, TASK, elsewhere, lost, owner_text
 from pegboard_mcp.server.task_stores import TaskRecord
 
 if TYPE_CHECKING:
@@ -213,9 +213,9 @@ class Tasks:
             record = await self._stored(sealed, owner)
             if record.status == "working":
                 if not self._is_lost(sealed.name, record.alive_until_s):
-                    raise MCPError(REFUSED, ELSEWHERE, elsewhere_data())
-                why = {"code": REFUSED, "message": LOST, "data": lost_data()}
-                record = attrs.evolve(record, status="failed", message=LOST, error=why)
+                    raise protocol_error(elsewhere())
+                why = error_json(lost())
+                record = attrs.evolve(record, status="failed", message=why["message"], error=why)
             return self._detailed(str(id_), record) if method == "tasks/get" else {}
         if method == "tasks/get":
             return self._state(str(id_), task)
@@ -225,7 +225,7 @@ class Tasks:
             return {}
         responses = params.get("inputResponses")
         if not isinstance(responses, dict):
-            raise MCPError(INVALID_PARAMS, "inputResponses: expected an object of answers", {"code": "INVALID_INPUT"})
+            raise faulty_params(method, [fault_at(("inputResponses",), "object", responses)])
         task.exchange.give(responses, open_alone=True)
         return {}
 
@@ -261,11 +261,10 @@ class Tasks:
             record = await self._store.get(sealed.id)
         except Exception as problem:
             log.exception("tasks cannot be read")
-            raise MCPError(INTERNAL_ERROR, "tasks cannot be read now", {"code": "INTERNAL_ERROR"}) from problem
+            error = ToolError(ErrorCode.INTERNAL_ERROR, "tasks cannot be read now", retry="same")
+            raise protocol_error(error, INTERNAL_ERROR) from problem
         if record is None and sealed.name != self._handles.own:
-            if self._handles.is_over(sealed.name):
-                raise MCPError(REFUSED, LOST, lost_data())
-            raise MCPError(REFUSED, ELSEWHERE, elsewhere_data())
+            raise protocol_error(lost() if self._handles.is_over(sealed.name) else elsewhere())
         if record is None or record.owner != owner:
             raise _not_found()
         return record
@@ -334,8 +333,8 @@ def _moment(seconds: float) -> str:
 
 
 def _not_found() -> MCPError:
-    return MCPError(INVALID_PARAMS, "there is no such task, or its time is over", {"code": ErrorCode.NOT_FOUND.value})
+    return protocol_error(ToolError(ErrorCode.NOT_FOUND, "there is no such task, or its time is over"), INVALID_PARAMS)
 
 
 def _lost(message: str) -> dict[str, Any]:
-    return {"code": REFUSED, "message": message, "data": {"code": "OUTCOME_UNKNOWN", "retry": "unknown"}}
+    return error_json(ToolError(ErrorCode.OUTCOME_UNKNOWN, message))
