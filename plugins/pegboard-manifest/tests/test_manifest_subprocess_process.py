@@ -135,6 +135,25 @@ async def test_a_program_gets_its_words_and_its_output_is_the_data(make_tool, se
         assert result.data == {"words": [f"--a={value}"], "stdin": ""}
 
 
+@pytest.mark.parametrize(
+    ("parser", "out", "err", "data"),
+    [
+        ("text", "", "written: /srv/private/x", {"result": "written: …/x"}),
+        ("text", "\n", "version 21", {"result": "version 21"}),
+        ("text", "found", "a warning", {"result": "found"}),
+        ("text", "", "", {"result": ""}),
+        ("jsonl", "", "nothing found", {"result": []}),
+    ],
+)
+async def test_a_text_that_stands_on_standard_error_alone_is_the_answer(
+    make_tool, session_with, parser: str, out: str, err: str, data: Any
+) -> None:
+    code = f"import sys; sys.stdout.write({out!r}); sys.stderr.write({err!r})"
+    session = await session_with(make_tool([*PYTHON, code], parser=parser))
+
+    assert assert_ok(await session.call("tool", {})).data == data
+
+
 async def test_a_hostile_value_starts_nothing(make_tool, session_with, tmp_path) -> None:
     session = await session_with(make_tool([*PYTHON, "open('started', 'w')"], OPTION, PATH))
 

@@ -377,11 +377,12 @@ def _call_of_python(entry: Entry, manifest: Manifest, arguments: Mapping[str, An
 
 def _data_of_program(binding: Mapping[str, Any], response: Mapping[str, Any]) -> Any:
     from pegboard_manifest.bindings.subprocess.exits import error_of, is_success
-    from pegboard_manifest.bindings.subprocess.output import read_output
+    from pegboard_manifest.bindings.subprocess.output import answers_on_stderr, read_output
 
     if not is_success(binding, response["status"], response.get("stdout", ""), response.get("stderr", "")):
         raise error_of(binding, response["status"], response.get("stderr", ""))
-    return read_output(binding, response["stdout"].encode())
+    stdout, stderr = response["stdout"], response.get("stderr", "")
+    return read_output(binding, (stderr if answers_on_stderr(binding, stdout, stderr) else stdout).encode())
 
 
 def _data_of_answer(binding: Mapping[str, Any], response: Mapping[str, Any]) -> Any:

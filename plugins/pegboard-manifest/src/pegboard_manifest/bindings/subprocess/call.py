@@ -14,7 +14,7 @@ import trio
 from pegboard import ErrorCode, Retry, ToolError
 from pegboard_manifest.bindings import shown
 from pegboard_manifest.bindings.subprocess.exits import answered, error_of, is_success, scrubber, shown_output
-from pegboard_manifest.bindings.subprocess.output import MAX_BYTES, is_utf8, read_output, too_much
+from pegboard_manifest.bindings.subprocess.output import MAX_BYTES, answers_on_stderr, is_utf8, read_output, too_much
 from pegboard_manifest.bindings.subprocess.process import run
 from pegboard_manifest.bindings.subprocess.program import Program
 from pegboard_manifest.bindings.subprocess.words import compile_line, roots_of, too_long
@@ -63,12 +63,15 @@ def compile_call(
             problem = error_of(binding, ended.status, ended.stderr, ended.stdout, scrub=scrub, idempotent=is_safe)
             context.log.info("the program ended with status %d: %s", ended.status, problem.details.get("stderr", ""))
             raise problem
-        if output["parser"] == "text" and not is_utf8(ended.stdout):
+        stdout = ended.stdout
+        if answers_on_stderr(binding, stdout, ended.stderr):
+            stdout = _scrub(program, line, arguments)(ended.stderr).encode()
+        if output["parser"] == "text" and not is_utf8(stdout):
             context.log.warning("the program wrote what is not UTF-8; what could not be read was replaced")
         try:
-            data = await _read(binding, ended.stdout, readers)
+            data = await _read(binding, stdout, readers)
         except ToolError as unreadable:
-            raise _with_output(unreadable, ended.stdout, _scrub(program, line, arguments)) from None
+            raise _with_output(unreadable, stdout, _scrub(program, line, arguments)) from None
         return shown(data) if ended.status == 0 else answered(binding, ended.status, data)
 
     return call

@@ -53,6 +53,15 @@ def too_much(most: int) -> ToolError:
     )
 
 
+def answers_on_stderr(binding: Mapping[str, Any], stdout: bytes | str, stderr: str) -> bool:
+    """Whether a program that succeeded wrote its answer to standard error alone, as `java -version` does and many that
+    say there what they wrote, or why they found nothing. Only a text is read there.
+
+    .. versionadded:: 0.1
+    """
+    return binding["output"]["parser"] == "text" and not stdout.strip() and bool(stderr.strip())
+
+
 def is_utf8(data: bytes) -> bool:
     """Whether nothing has to be replaced to read it as text."""
     try:
