@@ -18,6 +18,7 @@ import pytest
 from pegboard import (
     BinaryContent,
     CallContext,
+    ErrorCode,
     ImageContent,
     TextContent,
     Tool,
@@ -28,7 +29,9 @@ from pegboard import (
 )
 
 OWNED = "document.title='owned'"
-SCRIPT = f'<img src=x onerror="{OWNED}"><svg onload="{OWNED}"><script>{OWNED}</script>'
+TURNED = "\u202egnp.exe"
+"""Drawn as `exe.png`."""
+SCRIPT = f'{TURNED}<img src=x onerror="{OWNED}"><svg onload="{OWNED}"><script>{OWNED}</script>'
 SVG = f'<svg xmlns="http://www.w3.org/2000/svg" onload="{OWNED}"><script>parent.{OWNED}</script></svg>'.encode()
 MARKDOWN = (
     "[a](javascript:document.title='owned') ![b](https://evil.example/p.png) <script>document.title='owned'</script> "
@@ -55,7 +58,7 @@ async def log_line(context: CallContext) -> str:
 @tool
 async def raises() -> None:
     """Fail."""
-    raise ToolError(SCRIPT)
+    raise ToolError(ErrorCode.UPSTREAM_ERROR, SCRIPT)
 
 
 @tool
@@ -150,7 +153,8 @@ def is_unharmed(looking: Any) -> bool:
     page = looking.page
     foreign = [url for url in looking.asked if "evil.example" in url]
     made = page.locator("main script, main iframe, main [onerror], main [onload], main a[href^='javascript' i]").count()
-    return "owned" not in page.title() and not foreign and made == 0
+    turned = page.locator("body").inner_text().count(TURNED[0])
+    return "owned" not in page.title() and not foreign and made == 0 and turned == 0
 
 
 @pytest.mark.parametrize("where", BY_TEXT)

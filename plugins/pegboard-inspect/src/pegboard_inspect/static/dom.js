@@ -1,4 +1,4 @@
-// Elements whose texts are texts: nothing of a third party is ever read as HTML.
+// Elements whose texts are texts: nothing of a third party is ever read as HTML, or drawn in another order than it has.
 
 import { isRaw } from "./json.js";
 
@@ -11,8 +11,20 @@ export function h(tag, attributes = {}, ...children) {
     else if (name === "value") element.value = value;
     else element.setAttribute(name, value === true ? "" : value);
   }
-  for (const one of children.flat(Infinity)) if (one !== null && one !== undefined && one !== false) element.append(one); // there may be more than a call may have arguments
+  for (const one of children.flat(Infinity)) { // there may be more than a call may have arguments
+    if (typeof one === "string") for (const part of plain(one)) element.append(part);
+    else if (one !== null && one !== undefined && one !== false) element.append(one);
+  }
   return element;
+}
+
+const TURNS_OR_HIDES = /[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\u{e0000}-\u{e007f}]/u;
+
+/** A text, in which what turns or hides its neighbours is shown by its number. */
+export function plain(words) {
+  if (!TURNS_OR_HIDES.test(words)) return [words];
+  return words.split(new RegExp(`(${TURNS_OR_HIDES.source})`, "u")).filter(Boolean).map((part) =>
+    TURNS_OR_HIDES.test(part) ? h("span", { class: "mark warn", title: "a character that turns or hides text" }, `U+${part.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}`) : part);
 }
 
 /** Put these in the place of what an element holds. */
@@ -68,7 +80,7 @@ const LONG = 20000; // characters of one text that are shown at first, and that 
 export function rest(words, from, element) {
   let shown = from;
   const more = h("button", { type: "button", onclick: () => {
-    element.append(words.slice(shown, shown + LONG));
+    element.append(...plain(words.slice(shown, shown + LONG)));
     shown += LONG;
     more.hidden = shown >= words.length;
   } }, `Show more of ${words.length.toLocaleString("en")} characters`);

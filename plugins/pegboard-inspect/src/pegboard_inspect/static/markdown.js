@@ -5,14 +5,13 @@
 // loaded. Characters that turn or hide what stands beside them are shown as their number. Every step looks at a bounded
 // number of characters, so that no text takes longer than its length says.
 
-import { h, say } from "./dom.js";
+import { h, plain, say } from "./dom.js";
 
 const MAX_TEXT = 200_000; // a longer one is shown as it is written
 const MAX_DEPTH = 12; // of lists and quotes
 const MAX_OPEN = 100; // signs of emphasis, or brackets, that wait for their other half
 const MAX_TARGET = 300; // characters of a target that are shown
 
-const TURNS_OR_HIDES = /[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\u{e0000}-\u{e007f}]/u;
 const FENCE = /^ {0,3}(`{3,}|~{3,})([^`]*)$/;
 const HEADING = /^ {0,3}(#{1,6})(?=[ \t]|$)/;
 const QUOTE = /^ {0,3}> ?/;
@@ -28,17 +27,10 @@ const PUNCTUATION = /[\p{P}\p{S}]/u;
 export function markdown(source, { below = 2 } = {}) {
   const root = h("div", { class: "markdown" });
   const words = String(source ?? "").replace(/\r\n?/g, "\n");
-  if (words.length > MAX_TEXT) root.append(h("pre", { class: "text", dir: "auto", tabindex: 0 }, plain(words)));
+  if (words.length > MAX_TEXT) root.append(h("pre", { class: "text", dir: "auto", tabindex: 0 }, words));
   else for (const one of new Blocks(below).read(words.split("\n"), 0)) root.append(one);
   root.dir = "auto"; // last: with each child that comes, a browser looks through all of them for the direction
   return root;
-}
-
-/** A text, in which what turns or hides its neighbours is shown by its number. */
-function plain(words) {
-  if (!TURNS_OR_HIDES.test(words)) return [words];
-  return words.split(new RegExp(`(${TURNS_OR_HIDES.source})`, "u")).filter(Boolean).map((part) =>
-    TURNS_OR_HIDES.test(part) ? h("span", { class: "mark warn", title: "a character that turns or hides text" }, `U+${part.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}`) : part);
 }
 
 const indentOf = (line) => line.length - line.trimStart().length;
@@ -166,7 +158,7 @@ class Blocks {
     if (heads.length !== sides.length) return null;
     const rows = [];
     for (at += 2; at < lines.length && lines[at].trim() && !begins(lines[at]); at += 1) rows.push(cells(lines[at]));
-    const row = (tag, parts) => h("tr", {}, heads.map((_, place) => h(tag, { class: sides[place], scope: tag === "th" ? "col" : null }, inline(parts[place] ?? ""), place === heads.length - 1 && parts.length > heads.length ? plain(` | ${parts.slice(heads.length).join(" | ")}`) : null)));
+    const row = (tag, parts) => h("tr", {}, heads.map((_, place) => h(tag, { class: sides[place], scope: tag === "th" ? "col" : null }, inline(parts[place] ?? ""), place === heads.length - 1 && parts.length > heads.length ? ` | ${parts.slice(heads.length).join(" | ")}` : null)));
     return { made: [h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "A table" }, h("table", {}, h("thead", {}, row("th", heads)), h("tbody", {}, rows.map((one) => row("td", one)))))], at };
   }
 }
@@ -195,7 +187,7 @@ function cells(line) {
 
 function code(words, info) {
   const copy = h("button", { type: "button", class: "link", onclick: () => navigator.clipboard.writeText(words).then(() => say("Copied"), () => say("The browser did not let it be copied")) }, "Copy");
-  return h("div", { class: "fence" }, h("div", { class: "fence-head" }, h("span", {}, plain(info)), copy), h("pre", { class: "text", dir: "ltr", tabindex: 0 }, h("code", {}, plain(words))));
+  return h("div", { class: "fence" }, h("div", { class: "fence-head" }, h("span", {}, info), copy), h("pre", { class: "text", dir: "ltr", tabindex: 0 }, h("code", {}, words)));
 }
 
 // -- inside of a block
@@ -230,7 +222,7 @@ function link(inside, target, title, kind = null) {
   const made = address ? h("a", { href: address, target: "_blank", rel: "noopener noreferrer nofollow", dir: "auto" }, label) : h("span", { dir: "auto" }, label);
   const isSaid = !words.trim() || (url ? says(words, target, url) : words === target);
   if (isSaid && address && !about.length) return made;
-  return h("span", { class: "link-with-target" }, made, isSaid ? null : h("span", { class: "target", dir: "ltr" }, " (", plain(shortened(address ?? target)), ")"), about.length ? h("span", { class: "quiet" }, about) : null);
+  return h("span", { class: "link-with-target" }, made, isSaid ? null : h("span", { class: "target", dir: "ltr" }, " (", shortened(address ?? target), ")"), about.length ? h("span", { class: "quiet" }, about) : null);
 }
 
 /** The text of a block as nodes. */
@@ -327,7 +319,7 @@ class Inline {
     const close = places.pop();
     let inside = words.slice(end, close).replaceAll("\n", " ");
     if (/^ .*[^ ].* $/.test(inside.slice(0, 2000)) && inside.length < 2000) inside = inside.slice(1, -1);
-    return this.push(h("code", {}, plain(inside)), close + end - at);
+    return this.push(h("code", {}, inside), close + end - at);
   }
 
   bare(at) {
