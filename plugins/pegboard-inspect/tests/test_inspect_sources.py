@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import sys
@@ -28,8 +29,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("servers")
 
 
-@pytest.fixture(scope="module")
-def served(inspect_board: Any, folder: Path) -> Iterator[Any]:
+@contextlib.contextmanager
+def serving(inspect_board: Any, folder: Path) -> Iterator[Any]:
     """An inspector whose board has servers of every kind, and a lock that nobody filled yet."""
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
@@ -49,10 +50,26 @@ def served(inspect_board: Any, folder: Path) -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
+def served(inspect_board: Any, folder: Path) -> Iterator[Any]:
+    with serving(inspect_board, folder) as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
 def shared(let_in: Any, served: Any) -> Iterator[Any]:
+    """A browser whose person has accepted all that there is."""
     looking = let_in(served.address(), wait="h1")
+    accept_all(looking)
     yield looking
     looking.context.close()
+
+
+def accept_all(look: Any) -> None:
+    page = look.show("sources", ".card")
+    page.get_by_role("button", name="Select all or none").click()
+    page.get_by_role("button", name=re.compile(r"^Accept \d+…$")).click()
+    page.get_by_role("dialog").get_by_role("button", name="Accept").click()
+    page.get_by_text("All that could be asked is as it was accepted").wait_for()
 
 
 @pytest.fixture
@@ -79,20 +96,24 @@ def test_each_source_says_how_it_does_and_why(look: Any) -> None:
     assert "speaks no MCP" in cards["rubbish"].inner_text()
 
 
-def test_what_changed_is_shown_before_and_after_and_accepted_when_a_person_says_so(
-    look: Any, served: Any, folder: Path
-) -> None:
-    assert "add" not in served.host.tools
-    page = look.show("sources", ".card")
-    page.get_by_text("nobody accepted these").wait_for()
-    page.get_by_role("button", name="Select all or none").click()
-    page.get_by_role("button", name=re.compile(r"^Accept \d+…$")).click()
-    page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
-    assert not (folder / "my.lock").exists()
-    page.get_by_role("button", name=re.compile(r"^Accept \d+…$")).click()
-    page.get_by_role("dialog").get_by_role("button", name="Accept").click()
-    page.get_by_text("All that could be asked is as it was accepted").wait_for()
-    assert (folder / "my.lock").exists()
+def test_nothing_is_accepted_before_a_person_says_so(let_in: Any, inspect_board: Any, tmp_path: Path) -> None:
+    with serving(inspect_board, tmp_path) as served:
+        look = let_in(served.address(), wait="h1")
+        assert "add" not in served.host.tools
+        page = look.show("sources", ".card")
+        page.get_by_text("nobody accepted these").wait_for()
+        page.get_by_role("button", name="Select all or none").click()
+        page.get_by_role("button", name=re.compile(r"^Accept \d+…$")).click()
+        page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
+        assert not (tmp_path / "my.lock").exists()
+        page.get_by_role("button", name="Select all or none").click()
+        accept_all(look)
+        assert (tmp_path / "my.lock").exists()
+        assert {"plain-add", "read_resource"} <= set(served.host.tools)
+        look.context.close()
+
+
+def test_what_changed_is_shown_before_and_after(look: Any, served: Any, folder: Path) -> None:
     assert {"plain-add", "read_resource"} <= set(served.host.tools)
 
     (folder / "changed").touch()

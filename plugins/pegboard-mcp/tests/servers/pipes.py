@@ -78,7 +78,7 @@ if mode == "stubborn":
     note(os.getpid())
 if mode == "parent":
     child = subprocess.Popen([sys.executable, "-S", "-E", __file__, "stubborn", folder])
-    while not os.path.exists(folder + "/notes"):
+    while not (os.path.exists(folder + "/notes") and os.path.getsize(folder + "/notes")):
         time.sleep(0.005)
 if mode == "deaf":
     while not os.path.exists(folder + "/hear"):
