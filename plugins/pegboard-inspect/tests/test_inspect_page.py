@@ -167,6 +167,8 @@ def shared(let_in: Any, served: Any) -> Iterator[Any]:
 @pytest.fixture
 def look(shared: Any) -> Iterator[Any]:
     """The browser; a test in which it complains of anything fails."""
+    shared.page.goto("about:blank")  # forget what another test typed and chose
+    shared.show("tools", ".tools > li")
     shared.problems.clear()
     shared.page.set_viewport_size({"width": 1200, "height": 900})
     yield shared
