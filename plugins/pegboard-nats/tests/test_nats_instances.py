@@ -25,7 +25,7 @@ from pegboard_mcp.server.http import serve_http
 from pegboard_mcp.server.peer import peer_of
 from pegboard_mcp.server.task_stores import MAX_TASKS, MAX_TASKS_OF_ONE, TaskRecord
 from pegboard_mcp.settings import McpSettings
-from pegboard_nats import tasks, wire
+from pegboard_nats import link, tasks, wire
 from pegboard_nats.carrier import REQUEST, Carrier
 from pegboard_nats.client import Servers, open_client
 from pegboard_nats.link import open_link
@@ -170,6 +170,9 @@ async def instances(
             urls.append(url)
             scopes.append(scope)
         with trio.fail_after(120):
+            for one in link._links.values():  # else who asks first is told to ask again: the links come up beside that
+                await one.client.wait_connected()
+                await one.client.flush()
             async with served.raw:
                 yield served
         nursery.cancel_scope.cancel()
