@@ -14,13 +14,13 @@ HTTPS = Base.of("https://api.example")
 REQUEST = Request("GET", "https://api.example/x", (("Accept", "*/*"),))
 
 
-def credentials(auth, environ, base=HTTPS):
-    return credentials_of({"auth": auth}, base, environ)
+def credentials(auth, environ, base=HTTPS, **binding):
+    return credentials_of({"auth": auth}, base, environ, binding)
 
 
-def refusal(*arguments):
+def refusal(*arguments, **binding):
     with pytest.raises(ToolError) as caught:
-        credentials(*arguments)
+        credentials(*arguments, **binding)
     return caught.value
 
 
@@ -42,7 +42,7 @@ def test_every_kind_goes_where_it_belongs():
     assert {"t0ken", "pass", "k3yy", "a b&c", "c00kie"} <= set(found.secrets)
     assert found.derived == ("bWU6cGFzcw==", "a%20b%26c", "a+b%26c")
     assert not any(secret in repr(found) for secret in found.secrets)
-    assert variables_of({"auth": auth}) == ("TOKEN", "PASSWORD", "KEY", "QUERY", "COOKIE", "UNSET")
+    assert variables_of({"auth": auth}, {}) == ("TOKEN", "PASSWORD", "KEY", "QUERY", "COOKIE", "UNSET")
 
 
 def test_basic_is_user_and_password_in_base64():
@@ -56,7 +56,57 @@ def test_basic_is_user_and_password_in_base64():
 def test_nothing_is_read_where_nothing_is_set():
     assert credentials([{"kind": "bearer", "secret_env": "T"}], {}) == NONE
     assert with_credentials(REQUEST, NONE) is REQUEST
-    assert credentials_of({}, HTTPS, {}) is NONE
+    assert credentials_of({}, HTTPS, {}, {}) is NONE
+
+
+SCHEMES = [
+    {"scheme": "oauth", "kind": "bearer", "secret_env": "TOKEN"},
+    {"scheme": "key", "kind": "header", "name": "X-Key", "secret_env": "KEY"},
+    {"scheme": "app", "kind": "query", "name": "app", "secret_env": "APP"},
+    {"kind": "cookie", "name": "by_hand", "secret_env": "HAND"},
+]
+SET = {"TOKEN": "t0ken", "KEY": "k3yy", "APP": "appp", "HAND": "hand"}
+ALTERNATIVES = [["oauth"], ["key", "app"]]
+
+
+@pytest.mark.parametrize(
+    ("security", "unset", "sent"),
+    [
+        (None, "", "Authorization X-Key app by_hand"),
+        ([], "", ""),
+        ([["key"]], "", "X-Key by_hand"),
+        (ALTERNATIVES, "", "Authorization by_hand"),
+        (ALTERNATIVES, "TOKEN", "X-Key app by_hand"),
+        (ALTERNATIVES, "TOKEN KEY", "by_hand"),
+        ([[], ["key"]], "", "X-Key by_hand"),
+        ([[], ["key"]], "KEY", "by_hand"),
+        ([["digest"], ["key"]], "", "X-Key by_hand"),
+        ([["digest", "key"]], "", "by_hand"),
+    ],
+)
+def test_an_operation_gets_the_first_alternative_that_is_fully_set(security, unset, sent):
+    environ = {name: value for name, value in SET.items() if name not in unset.split()}
+    found = credentials(SCHEMES, environ, **({} if security is None else {"security": security}))
+    names = [name for name, _ in found.headers] + [pair.split("=")[0] for pair in (*found.query, *found.cookies)]
+    assert names == sent.split()
+    assert ("k3yy" in found.secrets) == ("X-Key" in sent)
+
+
+def test_who_has_to_set_something_reads_which_belong_together():
+    def variables(security):
+        return variables_of({"auth": SCHEMES}, {"security": security})
+
+    assert variables([["key"]]) == ("KEY", "HAND")
+    assert variables([["oauth"], ["key", "app"]]) == ("TOKEN and HAND or KEY and APP and HAND",)
+    assert variables([]) == ()
+
+
+def test_what_is_required_is_asked_of_the_operations_that_take_it():
+    auth = [{**SCHEMES[0], "required": True}, {**SCHEMES[1], "required": True}]
+    assert credentials(auth, {}, security=[]) is NONE
+    assert refusal(auth, {}, HTTPS, security=[["key"]]).details["variable"] == "KEY"
+    assert credentials(auth, {"KEY": "k3yy"}, security=[["oauth"], ["key"]]).headers == (("X-Key", "k3yy"),)
+    assert refusal(auth, {}, HTTPS, security=[["oauth"], ["key"]]).details["variable"] == "TOKEN"
 
 
 def test_what_is_required_and_missing_is_named():

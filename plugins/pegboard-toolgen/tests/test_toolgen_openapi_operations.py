@@ -899,6 +899,69 @@ def test_security_schemes_become_names_of_variables() -> None:
     assert found.drafts[0].notes[0] == "api_key is sent with the server's credentials."
 
 
+def security_of(operations: dict[str, Any], **more: Any) -> dict[str, Any]:
+    schemes = {
+        "oauth": {"type": "oauth2"},
+        "key": {"type": "apiKey", "in": "header", "name": "X-Key"},
+        "same": {"type": "apiKey", "in": "header", "name": "X-Key"},
+        "tls": {"type": "mutualTLS"},
+    }
+    found = discover(
+        {f"/{name}": {"get": said} for name, said in operations.items()},
+        servers=[{"url": "https://shop.example"}],
+        components={"securitySchemes": schemes},
+        **more,
+    )
+    return {draft.id.partition("/")[2]: draft.binding.get("security") for draft in found.drafts}
+
+
+def test_the_security_of_an_operation_is_that_of_its_requests() -> None:
+    key = {"name": "x-key", "in": "header", "schema": {"type": "string"}}
+    token = {"name": "Authorization", "in": "header", "schema": {"type": "string"}}
+    operations = {
+        "global": {},
+        "open": {"security": []},
+        "or": {"security": [{"key": []}, {"oauth": ["read"]}]},
+        "and": {"security": [{"key": [], "oauth": []}]},
+        "optional": {"security": [{}, {"key": []}]},
+        "carried": {"security": [{"tls": [], "key": []}]},
+        "unsent": {"security": [{"tls": []}]},
+        "unknown": {"security": [{"nobody": []}]},
+        "broken": {"security": [7, {"key": []}]},
+        "parameter": {"security": [], "parameters": [key]},
+        "header": {"security": [], "parameters": [token]},
+        "both": {"security": [{"oauth": []}], "parameters": [key, token]},
+    }
+
+    assert security_of(operations, security=[{"oauth": []}]) == {
+        "global": [["oauth"]],
+        "open": [],
+        "or": [["key"], ["oauth"]],
+        "and": [["key", "oauth"]],
+        "optional": [[], ["key"]],
+        "carried": [["key"]],
+        "unsent": [["tls"]],
+        "unknown": [["nobody"]],
+        "broken": [["key"]],
+        "parameter": [["key"]],
+        "header": [["oauth"]],
+        "both": [["oauth", "key"]],
+    }
+    assert security_of({"silent": {}, "said": {"security": [{"same": []}]}}) == {"silent": [], "said": [["same"]]}
+    assert security_of({"forgotten": {}}) == {"forgotten": None}
+
+
+def test_credentials_go_to_servers_of_the_same_origin_alone() -> None:
+    found = discover(
+        {f"/{at}": {"get": {"servers": [{"url": at}]}} for at in ("https://shop.example/v2", "https://cdn.example")},
+        servers=[{"url": "https://shop.example/v1"}],
+        components={"securitySchemes": {"key": {"type": "http", "scheme": "bearer"}}},
+        security=[{"key": []}],
+    )
+    sent = {server["base_url"]: "auth" in server for server in found.servers.values()}
+    assert sent == {"https://shop.example/v1": True, "https://shop.example/v2": True, "https://cdn.example": False}
+
+
 def test_a_document_cannot_name_a_variable_that_other_programs_read() -> None:
     document = {
         "openapi": "3.1.0",

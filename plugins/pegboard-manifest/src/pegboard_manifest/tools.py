@@ -135,8 +135,13 @@ def secrets_of(entry: Mapping[str, Any], manifest: Manifest) -> frozenset[str]:
     binding = entry["binding"]
     if binding["kind"] != "http":
         return frozenset()
-    auth = manifest.servers[binding["server"]].get("auth", ())
-    required = [one for one in auth if one.get("required")]
+    server = manifest.servers[binding["server"]]
+    if not any(one.get("required") for one in server.get("auth", ())):
+        return frozenset()
+    from pegboard_manifest.bindings.http.auth import alternatives_of
+
+    alternatives = alternatives_of(server, binding)
+    required = [one for one in alternatives[0] if one.get("required")] if len(alternatives) == 1 else []
     return frozenset(one[key] for one in required for key in ("secret_env", "username_env") if key in one)
 
 

@@ -143,7 +143,7 @@ _PLACES: Mapping[str, Mapping[str, _Field]] = {
 }  # fmt: skip
 _AUTH: Mapping[str, _Field] = {
     "kind": _Field("text", ("bearer", "basic", "header", "query", "cookie")), "name": _TEXT, "secret_env": _TEXT,
-    "username_env": _TEXT, "required": _FLAG,
+    "username_env": _TEXT, "required": _FLAG, "scheme": _TEXT,
 }  # fmt: skip
 _EXAMPLE: Mapping[str, _Field] = {"input": _Field("table"), "output": _Field("any"), "description": _TEXT}
 

@@ -20,7 +20,7 @@ from pegboard_manifest.bindings.http.styles import encode
 from pegboard_manifest.hygiene import MIN_SECRET, is_loopback
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from pegboard_manifest.bindings.http.base import Base
 
@@ -54,28 +54,75 @@ class Credentials:
 NONE = Credentials()
 
 
-def variables_of(server: Mapping[str, Any]) -> tuple[str, ...]:
-    """The variables that hold a server's secrets, in their order.
+def alternatives_of(server: Mapping[str, Any], binding: Mapping[str, Any]) -> list[list[Mapping[str, Any]]]:
+    """The entries of a server's `auth` that may go with an operation's requests: one alternative is enough.
+
+    As the `security` of OpenAPI says it, but that an empty alternative, which is always met, comes last: it would hide
+    those behind it. An entry without `scheme` goes with every alternative. A scheme that the server has no entry for
+    makes an alternative that cannot be met, and is left out.
 
     .. versionadded:: 0.1
     """
-    return tuple(dict.fromkeys(auth["secret_env"] for auth in server.get("auth", ())))
+    auth = server.get("auth", ())
+    security = binding.get("security")
+    if security is None:
+        return [list(auth)]
+    always = [one for one in auth if "scheme" not in one]
+    known = {one["scheme"] for one in auth if "scheme" in one}
+    found = [
+        [one for one in auth if one.get("scheme") in (None, *schemes)]
+        for schemes in security
+        if schemes and known.issuperset(schemes)
+    ]
+    if security and (not found or [] in security):
+        found.append(always)
+    return found
 
 
-def credentials_of(server: Mapping[str, Any], base: Base, environ: Mapping[str, str]) -> Credentials:
-    """What goes with every request to a server.
+def variables_of(server: Mapping[str, Any], binding: Mapping[str, Any]) -> tuple[str, ...]:
+    """The variables that hold the secrets of an operation's requests, in their order; alternatives as one text.
+
+    .. versionadded:: 0.1
+    """
+    said = [tuple(dict.fromkeys(auth["secret_env"] for auth in one)) for one in alternatives_of(server, binding)]
+    said = [one for one in said if one]
+    return (" or ".join(map(" and ".join, said)),) if len(said) > 1 else tuple(*said)
+
+
+def _chosen(
+    server: Mapping[str, Any], binding: Mapping[str, Any], environ: Mapping[str, str]
+) -> Sequence[Mapping[str, Any]]:
+    """The entries of the first alternative that is fully set; of none but what is required, where none is."""
+    alternatives = alternatives_of(server, binding)
+    if "security" not in binding or not alternatives:
+        return alternatives[0] if alternatives else ()
+    for one in alternatives:
+        if all(environ.get(auth["secret_env"]) for auth in one if "scheme" in auth):
+            return one
+    return [
+        auth
+        for auth in alternatives[0]
+        if "scheme" not in auth or (auth.get("required") and not environ.get(auth["secret_env"]))
+    ]
+
+
+def credentials_of(
+    server: Mapping[str, Any], base: Base, environ: Mapping[str, str], binding: Mapping[str, Any]
+) -> Credentials:
+    """What goes with the requests of one operation.
 
     Args:
         server: of the manifest.
         base: where requests go.
         environ: the variables.
+        binding: of the operation: its `security` says what it takes; without one everything that is set goes along.
 
     Raises:
         ToolError: UNAUTHORIZED: one is required and not set, or cannot be sent; FORBIDDEN: it would go in the clear.
 
     .. versionadded:: 0.1
     """
-    entries = server.get("auth")
+    entries = _chosen(server, binding, environ)
     if not entries:
         return NONE
     headers: dict[str, tuple[str, str]] = {}

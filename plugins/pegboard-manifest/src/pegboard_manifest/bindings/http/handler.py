@@ -81,7 +81,7 @@ class _Plan:
         )
         reading = Reading(
             method=binding["method"],
-            variables=variables_of(server),
+            variables=variables_of(server, binding),
             is_idempotent=entry.get("idempotency") == "idempotent",
         )
         most = MAX_IN_LOOP[binding.get("output", {}).get("parser", "auto")]
@@ -104,7 +104,7 @@ class _Plan:
         request = self.template.fill(arguments)
         credentials, reading, server = NONE, self.reading, self.server
         if server.get("auth"):
-            credentials = credentials_of(server, self.template.base, os.environ)
+            credentials = credentials_of(server, self.template.base, os.environ, self.binding)
             context.hide(*credentials.secrets)
             reading = attrs.evolve(reading, secrets=credentials.secrets, derived=credentials.derived)
         exchange = Exchange(

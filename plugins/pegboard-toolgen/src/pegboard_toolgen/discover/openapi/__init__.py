@@ -9,10 +9,11 @@ from pegboard_toolgen.drafts import Discovery, DiscoveryError, LeftOut
 from pegboard_toolgen.schemas import needed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
     from pegboard_toolgen.discover.openapi.operations import OperationReader
+    from pegboard_toolgen.discover.openapi.security import Credentials
 
 Json = Any
 
@@ -58,8 +59,10 @@ def discover_openapi(
         document, (server, base), source.url, credentials, is_fixed=base_url is not None, is_strict=strict_answers
     )
     drafts, left_out, defs = reader.drafts()
-    servers = {server: _server(base, project, credentials.auth, reader)}
-    servers |= {name: {"base_url": url} for name, url in sorted(reader.servers.items())}
+    servers = {server: _server(base, project, credentials, reader)}
+    for name, url in sorted(reader.servers.items()):
+        shared = {"auth": servers[server].get("auth", [])} if security.is_same_origin(url, base) else {}
+        servers[name] = {"base_url": url, **(shared if any(shared.values()) else {})}
     kept: dict[str, Json] = {}
     for draft in drafts:
         kept |= needed(draft.input_schema, defs)
@@ -87,20 +90,17 @@ def discover_openapi(
     )
 
 
-def _server(base: str, project: str, auth: Iterable[Mapping[str, Json]], reader: OperationReader) -> dict[str, Json]:
+def _server(base: str, project: str, credentials: Credentials, reader: OperationReader) -> dict[str, Json]:
     """The manifest's entry of the document's own server."""
-    from pegboard_toolgen.discover.openapi.security import variable_of
+    from pegboard_toolgen.discover.openapi.security import AUTHORIZATION, sends_authorization, variable_of
 
-    sent = [*auth]
-    if reader.has_authorization and not any(map(_sends_authorization, sent)):
-        sent.append({"kind": "header", "name": "Authorization", "secret_env": variable_of(project, "authorization")})
+    sent = [*credentials.auth]
+    if reader.has_authorization and not any(map(sends_authorization, sent)):
+        entry = {"kind": "header", "name": AUTHORIZATION, "secret_env": variable_of(project, "authorization")}
+        sent.append({"scheme": AUTHORIZATION, **entry} if credentials.is_said else entry)
     return {
         "base_url": base,
         "base_url_env": variable_of(project, "base_url"),
         **({"auth": sent} if sent else {}),
         **({"redirects": "same-origin"} if reader.has_redirects else {}),
     }
-
-
-def _sends_authorization(entry: Mapping[str, Json]) -> bool:
-    return entry["kind"] in ("bearer", "basic") or entry.get("name", "").lower() == "authorization"

@@ -61,6 +61,7 @@ class Operation:
     body: bodies.Body | None
     answers: answers.Answers
     server: str
+    security: list[list[str]] | None
     notes: list[str]
     where: str
 
@@ -90,8 +91,7 @@ class OperationReader:
         self.document = document
         self.server, self.base_url = server
         self.url = url
-        self.secret = credentials.places
-        self.sends_credentials = bool(credentials.auth)
+        self.credentials = credentials
         self.is_fixed = is_fixed
         self.is_strict = is_strict
         self.inputs = Schemas(document, answers=False)
@@ -169,7 +169,7 @@ class OperationReader:
         notes: list[str] = []
         parameters = merged(self.document, notes, item.get("parameters"), said.get("parameters"))
         path, marked = plain_path(path)
-        fields = fields_of(parameters, path, self.inputs, notes, secret=self.secret)
+        fields = fields_of(parameters, path, self.inputs, notes, secret=self.credentials.places)
         fields = with_slashes(fields, path, marked, parameters, self._paths)
         if any(
             parameter["in"] == "header" and parameter["name"].lower() == "authorization" for parameter in parameters
@@ -187,6 +187,7 @@ class OperationReader:
             body=body,
             answers=found,
             server=self._server(item, said, notes),
+            security=self.credentials.security_of(said.get("security", self.document.root.get("security")), parameters),
             notes=notes,
             where=where,
         )
@@ -229,7 +230,8 @@ class OperationReader:
                     digest = hashlib.sha256(base.encode()).hexdigest()[:6]
                     name = f"{self.server}-{digest}"
                     self.servers[name] = base
-                    notes.append("It has a server of its own; credentials of the others are not sent there.")
+                    if not security.is_same_origin(base, self.base_url):
+                        notes.append("It has a server of its own; credentials of the others are not sent there.")
                     return name
         return self.server
 
@@ -253,7 +255,7 @@ class OperationReader:
         notes = [*operation.notes, *lost, *cut, *loosened]
         if (
             any(error["when"].startswith("HTTP 401") for error in operation.answers.errors)
-            and not self.sends_credentials
+            and not self.credentials.auth
         ):
             notes.append("The server may want credentials (HTTP 401), and the document does not say which.")
         title, tags = line(said.get("summary"), 150), _tags(said)
@@ -358,6 +360,8 @@ def _binding(operation: Operation, properties: list[tuple[str, Field]]) -> dict[
         "method": operation.method.upper(),
         "path": operation.path,
     }
+    if operation.security is not None:
+        binding["security"] = operation.security
     parameters = [
         {"parameter": name, "in": field.place, "name": field.wire, **field.binding}
         for name, field in properties

@@ -19,7 +19,7 @@ from pegboard_toolgen.discover.openapi.swagger2 import parameter_of
 from pegboard_toolgen.schemas import MAX_TEXT, LostReferenceError, UnusableError, is_clean, untitled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from pegboard_toolgen.discover.openapi.references import Document, Schemas
 
@@ -92,7 +92,7 @@ def fields_of(
     schemas: Schemas,
     notes: list[str],
     *,
-    secret: frozenset[tuple[str, str]] = frozenset(),
+    secret: Collection[tuple[str, str]] = (),
 ) -> list[Field]:
     """The parameters that a caller gives.
 

@@ -16,7 +16,7 @@ from pegboard_toolgen.drafts import LeftOut
 from pegboard_toolgen.schemas import UnusableError, is_clean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from pegboard_toolgen.discover.openapi.fetch import Source
 
@@ -24,6 +24,8 @@ Json = Any
 
 NO_SERVER = "http://127.0.0.1"
 """Stands for a server that nobody named; the variable of its base URL takes its place."""
+AUTHORIZATION = "Authorization"
+"""The scheme of a header that operations take as a parameter, where no other scheme sends it."""
 _LINK_LOCAL = re.compile(r"169\.254\.|fe[89ab][0-9a-f]:|0\.0\.0\.0$|::$|metadata\.", re.IGNORECASE)
 _VARIABLE = re.compile(r"\{([^{}]*)\}")
 
@@ -50,19 +52,52 @@ class Credentials:
 
     Args:
         auth: as in the manifest, sorted by the scheme's name.
-        places: (place, name in small letters) of what the auth sends.
+        places: (place, name in small letters) of what the auth sends, and the scheme that sends it.
         left_out: schemes that no tool can use.
+        schemes: what the document calls a scheme, and how the auth calls it.
+        is_said: the document says of an operation, or of all, which schemes it takes. One that never does leaves open
+            whether nothing is wanted or it was forgotten: everything that is set is sent then.
     """
 
     auth: list[dict[str, Json]]
-    places: frozenset[tuple[str, str]]
+    places: Mapping[tuple[str, str], str]
     left_out: list[LeftOut]
+    schemes: Mapping[str, str] = attrs.field(factory=dict)
+    is_said: bool = False
+
+    def security_of(self, said: Json, parameters: Iterable[Mapping[str, Json]]) -> list[list[str]] | None:
+        """The alternatives of one operation for its binding; None where the document says it of no operation.
+
+        A scheme that cannot be sent is left out of what is wanted beside it; alone it stays, as what cannot be met. A
+        parameter that a scheme sends asks for that scheme.
+        """
+        if not self.is_said:
+            return None
+        found: list[list[str]] = []
+        for one in [one for one in said[:20] if isinstance(one, dict)] if isinstance(said, list) else ():
+            names = [name for name in one if isinstance(name, str)][:10]
+            sent = [self.schemes[name] for name in names if name in self.schemes]
+            kept = list(dict.fromkeys(sent)) or [sanitise(name, 100, one_line=True) or "?" for name in names]
+            if kept not in found:
+                found.append(kept)
+        for parameter in parameters:
+            wanted = self._sending(parameter["in"], parameter["name"].lower())
+            if wanted and not any(scheme in one for one in found for scheme in wanted):
+                found = [[*one, wanted[0]] for one in found if one] or [[scheme] for scheme in wanted]
+        return found
+
+    def _sending(self, place: str, name: str) -> list[str]:
+        if (place, name) == ("header", "authorization"):
+            return [one["scheme"] for one in self.auth if sends_authorization(one)] or [AUTHORIZATION]
+        return [self.places[place, name]] if (place, name) in self.places else []
 
 
 def credentials_of(document: Document, project: str) -> Credentials:
     """The security schemes of a document; secrets are named by the project and the scheme, never held."""
     auth: list[dict[str, Json]] = []
-    places: set[tuple[str, str]] = set()
+    places: dict[tuple[str, str], str] = {}
+    schemes: dict[str, str] = {}
+    is_said = _says_security(document)
     left_out: list[LeftOut] = []
     for name, where, scheme in _schemes(document):
         try:
@@ -72,11 +107,26 @@ def credentials_of(document: Document, project: str) -> Credentials:
         except UnusableError as problem:
             left_out.append(LeftOut(f"security:{sanitise(name, 100, one_line=True)}", str(problem), where))
             continue
-        if entry not in auth:
-            auth.append(entry)
+        scheme_id = sanitise(name, 100, one_line=True) or "?"
+        same = next((one for one in auth if {**one, "scheme": ""} == {"scheme": "", **entry}), None)
+        if same is None:
+            auth.append({"scheme": scheme_id, **entry} if is_said else entry)
+        schemes[name] = same.get("scheme", scheme_id) if same else scheme_id
         if entry["kind"] in ("header", "query", "cookie"):
-            places.add((entry["kind"], entry["name"].lower()))
-    return Credentials(auth, frozenset(places), left_out)
+            places.setdefault((entry["kind"], entry["name"].lower()), schemes[name])
+    return Credentials(auth, places, left_out, schemes, is_said)
+
+
+def sends_authorization(entry: Mapping[str, Json]) -> bool:
+    """Whether an entry of the auth is the header Authorization."""
+    return entry["kind"] in ("bearer", "basic") or entry.get("name", "").lower() == AUTHORIZATION.lower()
+
+
+def _says_security(document: Document) -> bool:
+    paths = document.root.get("paths")
+    items = [item for item in paths.values() if isinstance(item, dict)] if isinstance(paths, dict) else []
+    operations = (one for item in items for one in item.values() if isinstance(one, dict))
+    return any(isinstance(one.get("security"), list) for one in (document.root, *operations))
 
 
 def _schemes(document: Document) -> Iterator[tuple[str, str, Json]]:
@@ -210,6 +260,11 @@ def _filled(url: str, variables: Json) -> str | None:
 
     url = _VARIABLE.sub(value, url[:2_000])
     return None if "{" in url else url
+
+
+def is_same_origin(url: str, other: str) -> bool:
+    """Whether credentials of one URL may go to the other (RFC 6454)."""
+    return urlsplit(url.lower())[:2] == urlsplit(other.lower())[:2]
 
 
 def is_local(url: str) -> bool:
