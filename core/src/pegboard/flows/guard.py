@@ -21,8 +21,9 @@ from weakref import WeakKeyDictionary
 from pegboard.content import TextContent, text_in
 from pegboard.contract import Guard, Stage
 from pegboard.errors import ErrorCode, ToolError
+from pegboard.flows.definitions import Definitions
 from pegboard.flows.said import WordsSaid
-from pegboard.flows.words import Label, Match, WordsRead, texts_in
+from pegboard.flows.words import Label, Match, WordsRead, texts_in, unsaid
 from pegboard.results import ToolResult
 from pegboard.schema.jsontext import shorten_text
 from pegboard.tools import READ_RESULT_NAME
@@ -61,6 +62,7 @@ class Flows:
         self._settings = settings
         self._is_untrusted = is_untrusted
         self._origin_of = origin_of
+        self._definitions = Definitions()
         self._read: WeakKeyDictionary[Session, WordsRead] = WeakKeyDictionary()
         self._said: WeakKeyDictionary[Session, WordsSaid] = WeakKeyDictionary()
         # Of all tools, since the context of a call knows its own: nearly every tool of a large board has these guards.
@@ -72,8 +74,9 @@ class Flows:
         guards: list[Guard] = []
         if tool.name == READ_RESULT_NAME and tool.origin.plugin == "core":
             guards.append(self._page_noted)
-        elif self._label_of(tool) is not None:
+        elif (label := self._label_of(tool)) is not None:
             guards.append(self._result_noted)
+            self._definitions.note(label._replace(shown=f"the definitions of {tool.origin}"), tool)
         said = self._settings.said_to(tool)
         if said != "allow" and (said is not None or could_harm(tool)):
             peek = MethodType(self._foresees, tool)  # half of what a `partial` takes
@@ -101,6 +104,14 @@ class Flows:
         label = Label(f"tool {name}", f"`{name}`") if by is None else self._label_of(by)
         if label is not None:
             self._note(session, label, list(_texts_of(read)), arguments)
+
+    def note_refused(self, session: Session, tool: Tool, refusal: ToolError, arguments: Any) -> None:
+        """Note what the refusal of arguments quotes of the tool's schema: values, patterns, names. What came instead is
+        the caller's own."""
+        if refusal.code is ErrorCode.INVALID_INPUT and (label := self._label_of(tool)) is not None:
+            faults = refusal.details.get("faults") or ()
+            quoted = [one[part] for one in faults for part in ("path", "expected", "hint") if one.get(part)]
+            self._note(session, label, ["\n".join(quoted)] if quoted else [], arguments)
 
     def note_said(self, session: Session, text: str) -> None:
         """See `Session.note_said`."""
@@ -169,9 +180,6 @@ class Flows:
         return "\n".join([what, *_marked(found)])
 
     def _find(self, tool: Tool, session: Session, arguments: Mapping[str, Any]) -> tuple[list[Match], list[Label]]:
-        read = self._read.get(session)
-        if read is None:
-            return [], []
         if tool.sanitises:
             arguments = {key: value for key, value in arguments.items() if key not in tool.sanitises}
             if not arguments or "*" in tool.sanitises:
@@ -183,14 +191,16 @@ class Flows:
         def strictness(label: Label) -> int:
             return 0 if own in (label.key, label.plugin) else words.index(judge(label.policy, said))
 
-        found = read.find(
-            arguments,
-            name=tool.name,
-            own_words=own_words_of(tool),
-            strictness=strictness,
-            said=self._said.get(session),
-        )
-        return found, [one for one in read.dropped.values() if strictness(one)]
+        own_said, read = self._said.get(session), self._read.get(session)
+        found, dropped = [], list[Label]()
+        if read is not None:
+            own_words = own_words_of(tool)
+            found = read.find(arguments, name=tool.name, own_words=own_words, strictness=strictness, said=own_said)
+            dropped = [one for one in read.dropped.values() if strictness(one)]
+        told = {one.path for one in found}
+        defined = (one for one in self._definitions.find(arguments, tool, strictness) if one.path not in told)
+        found += filter(None, (unsaid(one, own_said) for one in defined))
+        return found, dropped
 
 
 def could_harm(tool: Tool) -> bool:

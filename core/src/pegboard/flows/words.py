@@ -299,8 +299,8 @@ class WordsRead:
             if leaf.is_weak or hash(leaf.text) in self._own:
                 continue
             match = _in_value(leaf, passages, kept)
-            if match is not None and (unsaid := _unsaid(match, said)) is not None:
-                found.append(unsaid)
+            if match is not None and (others_words := unsaid(match, said)) is not None:
+                found.append(others_words)
             elif match is not None:
                 named.add(leaf.text)
         # A value that the person named does not speak for the short ones beside it where a source says it, too.
@@ -441,7 +441,7 @@ def _is_named(text: str, said: WordsSaid | None) -> bool:
     return said is not None and not text.islower() and text.strip().isalpha() and said.holds(text, 0, len(text))
 
 
-def _unsaid(match: Match, said: WordsSaid | None) -> Match | None:
+def unsaid(match: Match, said: WordsSaid | None) -> Match | None:
     """The same without the words that the person said themself; None: they said all of it."""
     text = match.text
     if said is None or match.form or len(match.spans) > MAX_PIECES:
@@ -450,9 +450,9 @@ def _unsaid(match: Match, said: WordsSaid | None) -> Match | None:
     for start, end in match.spans:
         word = text[start:end]
         places = list(_found_at(word, text))  # an address that they said may hold another one, which they did not say
-        unsaid = [at for at in places if not said.holds(text, at, at + len(word))]
-        if unsaid or len(places) > MAX_PIECES:
-            at = unsaid[0] if unsaid else start
+        not_said = [at for at in places if not said.holds(text, at, at + len(word))]
+        if not_said or len(places) > MAX_PIECES:
+            at = not_said[0] if not_said else start
             spans.append((at, at + len(word)))
     return match._replace(spans=tuple(spans), plain=_plain_words(text, spans)) if spans else None
 

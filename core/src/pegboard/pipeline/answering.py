@@ -75,7 +75,7 @@ def make_call(
     answer = _make_answer(
         tool, runtime, guards, (admit, prepare), execute, output_validator, permissions, wants_context=wants_context
     )
-    return answer, _make_check(tool, guards, admit, prepare), asks or inspect.iscoroutinefunction(execute)
+    return answer, _make_check(tool, runtime, guards, admit, prepare), asks or inspect.iscoroutinefunction(execute)
 
 
 def _make_answer(
@@ -128,7 +128,8 @@ def _make_answer(
                 result = session.cut(result, int(max_bytes))
         except ToolError as refusal:
             elapsed_ms = (perf_counter() - started) * 1000
-            result, notes = ToolResult.of_error(clean_error(refusal)[0], call_id, name, elapsed_ms), None
+            error = _told(tool, runtime, session, refusal, arguments)
+            result, notes = ToolResult.of_error(error, call_id, name, elapsed_ms), None
             if context is not None or session.masks_secrets:
                 result = _without_secrets(tool, runtime, session, result, context, parent)
         except BaseException as problem:  # noqa: BLE001 - nothing but a genuine cancellation leaves a call
@@ -142,6 +143,13 @@ def _make_answer(
         return result if result.duration_ms else stamped(result, call_id, name, (perf_counter() - started) * 1000)
 
     return answer
+
+
+def _told(tool: Tool, runtime: Runtime, session: Session, refusal: ToolError, arguments: Any) -> ToolError:
+    """A refusal as a session is told it: what it quotes of the tool's schema counts as read."""
+    if runtime.flows is not None:
+        runtime.flows.note_refused(session, tool, refusal, arguments)
+    return clean_error(refusal)[0]
 
 
 def _without_secrets(
@@ -171,7 +179,9 @@ def _noted(session: Session, result: ToolResult, notes: dict[str, Any]) -> ToolR
     return result
 
 
-def _make_check(tool: Tool, guards: tuple[Guard, ...], admit: Admit | None, prepare: Prepare) -> Check:
+def _make_check(
+    tool: Tool, runtime: Runtime, guards: tuple[Guard, ...], admit: Admit | None, prepare: Prepare
+) -> Check:
     foreseen = [guard for guard in guards if guard.stage in (Stage.APPROVE, Stage.LIMIT)]
 
     def check(session: Session, arguments: Any) -> ToolResult:
@@ -180,7 +190,7 @@ def _make_check(tool: Tool, guards: tuple[Guard, ...], admit: Admit | None, prep
                 admit(session, None)
             arguments, _, notes = prepare(arguments)
         except ToolError as refusal:
-            return ToolResult.of_error(clean_error(refusal)[0])
+            return ToolResult.of_error(_told(tool, runtime, session, refusal, arguments))
         asks = [ask for guard in foreseen if (ask := foresee(guard, session, arguments)) is not None]
         asks += missing_secrets(tool)
         lines = [f"{name_stage(ask)}: {ask['says']}" for ask in asks] or ["nothing else is asked"]
