@@ -9,12 +9,13 @@ from __future__ import annotations
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
-from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, DEFAULT_ON
+from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, DEFAULT_ON, ParentBasedTraceIdRatio
 from workload import ADD_ARGS
 
 from contestants import Contestant, Path
 from pegboard import hookimpl, open_host, tool
 from pegboard_otel.recording import Recorder
+from pegboard_otel.sampling import Ids
 
 RUNNER = "trio"
 
@@ -48,7 +49,7 @@ def _hear(outcome):
 
 
 def _tracer(sampler):
-    provider = TracerProvider(sampler, shutdown_on_exit=False)
+    provider = TracerProvider(sampler, shutdown_on_exit=False, id_generator=Ids())
     provider.add_span_processor(SpanProcessor())
     return provider.get_tracer("measured")
 
@@ -75,6 +76,7 @@ WAYS = {
     ", an observer": (_hear,),
     ", recorded": (_recorder(DEFAULT_ON),),
     ", not sampled": (_recorder(ALWAYS_OFF),),
+    ", one in a million sampled": (_recorder(ParentBasedTraceIdRatio(1e-6)),),
 }
 
 

@@ -138,14 +138,14 @@ class HostSession(Session):
     ) -> ToolResult:
         host = self._host
         runtime = host.runtime
-        observers, unobserved = runtime.observers, None
-        if timeout_s is not None or (observers and runtime.asked_first is None):
+        observers, ask, unobserved = runtime.observers, runtime.asked_first, None
+        if timeout_s is not None or (observers and ask is None):
             return await self._call_with_care(name, arguments, id, timeout_s, None)
         # A name comes from a model and may be a list or an object, which have no hash: `get` would raise.
         plan = self._visible.plans.get(name) if type(name) is str else None
         if plan is None or perf_counter() - host.last_checkpoint > CHECKPOINT_S:
             return await self._call_with_care(name, arguments, id, timeout_s, None)
-        if observers and (unobserved := runtime.unobserved()) is None:
+        if ask is not None and (unobserved := runtime.unobserved(ask)) is None:
             return await self._call_with_care(name, arguments, id, timeout_s, None)
         arguments = EMPTY if arguments is None else arguments
         try:

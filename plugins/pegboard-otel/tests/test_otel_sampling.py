@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import trio
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from opentelemetry import trace as trace_api
@@ -21,7 +22,7 @@ from opentelemetry.trace import NonRecordingSpan, SpanContext, SpanKind, TraceFl
 
 from pegboard import CallContext, hookimpl, tool, trace
 from pegboard_otel import recording
-from pegboard_otel.recording import Recorder
+from pegboard_otel.recording import CURRENT, Recorder
 from pegboard_otel.sampling import Ids, decision_of
 
 if TYPE_CHECKING:
@@ -262,7 +263,47 @@ async def test_a_call_that_is_not_sampled_makes_few_calls_of_its_own(
     with session.host.span("POST /tools/{name}", "server", {}):
         below = await called(session)
     assert below - nobody <= 7
-    assert root - nobody <= 13
+    assert root - nobody <= 6
+
+
+async def test_what_nobody_asked_for_its_ids_stands_for_the_next_call_and_no_two_share_a_trace(sampled_by: Any) -> None:
+    """Each call that looks has a trace of its own, whatever runs beside it, and whatever ran before."""
+    session, _ = await sampled_by(sdk.ALWAYS_OFF)
+    (observer,) = (one for _, one in session.host.runtime.observers)
+    met = trio.Event()
+    seen: list[str] = []
+
+    @tool
+    async def meets() -> None:
+        """Tell the trace, once the other call runs as well."""
+        if seen:
+            met.set()
+        seen.append("")
+        await met.wait()
+        seen.append((trace.carrier.get() or {})["traceparent"])
+
+    session.host.add(meets)
+    for _ in range(3):
+        assert (await session.call("nothing")).ok
+    assert len(observer.spare) == 1
+    carried = [(await session.call("told")).data["carried"]["traceparent"] for _ in range(3)]
+    assert observer.spare == []
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(session.call, "meets")
+        nursery.start_soon(session.call, "meets")
+    assert len({one[3:35] for one in (*carried, *filter(None, seen))}) == 5
+    assert trace.carrier.get() is None
+    assert not trace_api.get_current_span().get_span_context().is_valid
+
+
+@given(share=st.floats(0, 1, exclude_max=True))
+@settings(deadline=None)
+def test_the_trace_of_what_is_dropped_is_one_that_its_sampler_drops(share: float) -> None:
+    sampler = sdk.TraceIdRatioBased(share)
+    tracer = TracerProvider(sampler, shutdown_on_exit=False, id_generator=Ids()).get_tracer("tests")
+    decision = decision_of(tracer)
+    assert decision is not None
+    assert not sampler.should_sample(None, decision.draw_dropped(), "one").decision.is_sampled()
 
 
 async def test_a_call_that_is_not_sampled_is_counted_where_calls_are(host_with: Any) -> None:
@@ -311,8 +352,17 @@ async def test_below_what_is_not_sampled_nothing_is_set_and_the_trace_goes_on(
     with session.host.span("POST /tools/{name}", "server", {}):
         assert trace.carrier.get()["traceparent"].endswith("-03")
     attached: list[Any] = []
-    attach = recording.attach
-    monkeypatch.setattr(recording, "attach", lambda context: (attached.append(context), attach(context))[1])
+
+    class Current:
+        """OpenTelemetry's context variable, and a list of what it is set to."""
+
+        get, reset = CURRENT.get, CURRENT.reset
+
+        def set(self, context: Context) -> Any:
+            attached.append(context)
+            return CURRENT.set(context)
+
+    monkeypatch.setattr(recording, "CURRENT", Current())
     came = {"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"}
     with trace.following(came), session.host.span("POST /tools/{name}", "server", {}):
         above = dict(trace.carrier.get() or {})

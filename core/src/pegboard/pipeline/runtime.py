@@ -253,10 +253,10 @@ class Runtime(Shown):
                 is_wanted = True
         return tokens, is_wanted
 
-    def unobserved(self) -> Unobserved | None:
+    def unobserved(self, asked_first: Callable[[], Any]) -> Unobserved | None:
         """What `asked_first` gives of a call that it does not want to hear; None: `begin` is to tell."""
         try:
-            given = None if self.asked_first is None else self.asked_first()
+            given = asked_first()
             if given is None or isinstance(given, Unobserved):
                 return given
             raise TypeError(f"unobserved() gave {type(given).__name__}, expected an Unobserved or None")

@@ -81,6 +81,12 @@ _COUNTED = (
 )  # fmt: skip
 """Attributes by which is counted: few values each."""
 
+_probe = attach(get_current())
+CURRENT = _probe.var
+"""What `attach`, `detach` and `get_current` of OpenTelemetry set, reset and read, two frames further down: they cost as
+much as all else that is done for a call that is not sampled."""
+detach(_probe)
+
 _TRACE, _BAGGAGE = TraceContextTextMapPropagator(), W3CBaggagePropagator()
 
 
@@ -88,21 +94,21 @@ class _Open(Mapping[str, str]):
     """A span that is current until it is left: for OpenTelemetry, and in `carrier`, as W3C has it with the baggage of
     what it lies below. That is written when somebody asks: few calls hand a trace on."""
 
-    __slots__ = ("_above", "_before", "_context", "_written", "is_call", "span")
+    __slots__ = ("_above", "_written", "attached", "before", "is_call", "span")
 
     def __init__(self, span: Span, context: Context, above: Mapping[str, str] | None, *, is_call: bool) -> None:
         self.span, self.is_call = span, is_call
         self._written: dict[str, str] | None = None
         self._above = above
-        self._context = attach(Context({**context, SPAN: span}))
+        self.attached = CURRENT.set(Context({**context, SPAN: span}))
         # A span without ids: nobody makes spans, and what came in goes on as it is.
         is_some = type(span) is Dropped or span.get_span_context().is_valid
-        self._before = carrier.set(self if is_some else above)
+        self.before = carrier.set(self if is_some else above)
 
     def leave(self) -> None:
         """It is current no more."""
-        carrier.reset(self._before)
-        detach(self._context)
+        carrier.reset(self.before)
+        CURRENT.reset(self.attached)
 
     def _baggage(self) -> str | None:
         above = self._above
@@ -141,6 +147,24 @@ class _NotSampled(_Open, Unobserved):
     end = _Open.leave
 
 
+class _Root(_NotSampled):
+    """That of a call below nothing. What nobody asked for its ids stands for the next such call as well: without ids it
+    is like any other, and to make one costs as much as all else that is done for a call that is not sampled."""
+
+    __slots__ = ("_made", "inside", "spare")
+
+    def __init__(self, span: Dropped, spare: list[_Root]) -> None:
+        self.span, self.is_call = span, True
+        self._written = self._above = None
+        self.inside, self._made, self.spare = Context({SPAN: span}), span.made, spare
+
+    def end(self) -> None:
+        carrier.reset(self.before)
+        CURRENT.reset(self.attached)
+        if not self._made:
+            self.spare.append(self)
+
+
 _AS_ABOVE = Unobserved()
 """Of a call below a span that is not sampled: that span stays current, and stands for the call as well."""
 
@@ -157,6 +181,7 @@ class Recorder:
     def __init__(self, tracer: Tracer, meter: Meter | None, *, content: bool) -> None:
         self._tracer = tracer
         self._decision = decision_of(tracer)
+        self.spare: list[_Root] = []
         self._content = content
         self._histograms: dict[str, Histogram] = {}
         if meter is not None:
@@ -170,10 +195,10 @@ class Recorder:
 
     def begin(self, call: ToolCall, session: Session, tool: Tool | None, parent_id: str | None) -> _Open | Unobserved:
         """Open the span of a call, before the call is admitted."""
-        if (token := self.unobserved()) is not None:
+        came, current = carrier.get(), CURRENT.get()
+        if (token := self._unobserved(came, current)) is not None:
             return token
-        came = carrier.get()
-        context, links = _parent(came, get_current())
+        context, links = _parent(came, current)
         span = self._dropped(context) if self._histograms else None
         if span is not None:
             return _Open(span, context, came, is_call=True)
@@ -184,7 +209,22 @@ class Recorder:
 
     def unobserved(self) -> Unobserved | None:
         """What stands for a call that is not sampled, where nothing is counted either."""
-        decision, came, context = self._decision, carrier.get(), get_current()
+        decision, came, context = self._decision, carrier.get(), CURRENT.get()
+        if decision is None or self._histograms:
+            return None
+        if came is not None or context:
+            return self._unobserved(came, context)
+        if not decision.drops_root():
+            return None
+        try:
+            root = self.spare.pop()  # in one step: calls begin in several threads
+        except IndexError:
+            root = _Root(Dropped(decision), self.spare)
+        root.attached, root.before = CURRENT.set(root.inside), carrier.set(root)
+        return root
+
+    def _unobserved(self, came: Mapping[str, str] | None, context: Context) -> Unobserved | None:
+        decision = self._decision
         if decision is None or self._histograms:
             return None
         here = context.get(SPAN)
@@ -258,7 +298,7 @@ class Recorder:
         current = carrier.get()
         if kind == "client" and isinstance(current, _Open) and current.is_call and _is_tools_call(attributes):
             return self._added_to(current.span, kind, attributes)
-        context, links = _parent(current, get_current())
+        context, links = _parent(current, CURRENT.get())
         started = perf_counter()
         span = self._dropped(context)
         if span is None:
@@ -316,7 +356,7 @@ class Recorder:
                     )
 
 
-_OURS = (_Open, _NotSampled)
+_OURS = (_Open, _NotSampled, _Root)
 
 
 def _parent(came: Mapping[str, str] | None, current: Context) -> tuple[Context, list[Link] | None]:

@@ -63,24 +63,22 @@ class Dropped(NonRecordingSpan):
     """A span that is not sampled: what lies below it is of its trace. Its ids are drawn when something asks.
 
     Args:
-        ids: who draws them.
+        decision: who decided so.
         parent: what it lies below; None: nothing.
-        trace_id: of what lies below nothing, where it was decided on; 0: any.
     """
 
-    def __init__(self, ids: IdGenerator, parent: SpanContext | None = None, trace_id: int = 0) -> None:
-        self.ids, self._parent, self._trace_id = ids, parent, trace_id
+    def __init__(self, decision: Decision, parent: SpanContext | None = None) -> None:
+        self.decision, self._parent = decision, parent
+        self.made: dict[str, SpanContext] = {}
 
     def get_span_context(self) -> SpanContext:
         """The same each time, in every thread."""
-        made: SpanContext | None = self.__dict__.get("_made")
-        return self.__dict__.setdefault("_made", self._make()) if made is None else made
+        return self.made.get("ids") or self.made.setdefault("ids", self._make())
 
     def _make(self) -> SpanContext:
-        ids, parent, trace_id = self.ids, self._parent, self._trace_id
+        ids, parent = self.decision.ids, self._parent
         if parent is None:
-            flags, state = _FLAGS[ids.is_trace_id_random()], None
-            trace_id = trace_id or ids.generate_trace_id()
+            flags, state, trace_id = _FLAGS[ids.is_trace_id_random()], None, self.decision.draw_dropped()
         else:
             flags, state, trace_id = _FLAGS[parent.trace_flags.random_trace_id], parent.trace_state, parent.trace_id
         return SpanContext(trace_id, ids.generate_span_id(), is_remote=False, trace_flags=flags, trace_state=state)
@@ -96,11 +94,13 @@ class Decision:
     """
 
     def __init__(self, bound: int, ids: IdGenerator, *, parent_decides: bool) -> None:
-        self._bound, self._ids, self._parent_decides = bound, ids, parent_decides
+        self._bound, self.ids, self._parent_decides = bound, ids, parent_decides
+        # A span gets the id that was decided on from `Ids` alone.
+        self._decides_roots = bound == 0 or (bound <= LOW_BITS and isinstance(ids, Ids))
 
     def has_dropped(self, span: object) -> bool:
         """Whether a span is one of those that `dropped` made."""
-        return type(span) is Dropped and span.ids is self._ids
+        return type(span) is Dropped and span.decision is self
 
     def dropped(self, context: Context) -> Dropped | None:
         """The span of what is not sampled; None: `Tracer.start_span` is to make the span, at once and in this thread.
@@ -112,16 +112,25 @@ class Decision:
         if parent is not None and parent.is_valid:
             if parent.trace_flags.sampled if self._parent_decides else parent.trace_id & LOW_BITS < self._bound:
                 return None
-            return Dropped(self._ids, parent)
+            return Dropped(self, parent)
+        is_decided = isinstance(self.ids, Ids) and self.ids.decided
+        return Dropped(self) if not is_decided and self.drops_root() else None
+
+    def drops_root(self) -> bool:
+        """Whether a span below nothing is not sampled; else `Tracer.start_span` is to make it, as of `dropped`."""
+        if not self._decides_roots:
+            return False
+        bound = self._bound
+        if not bound or (low := random.getrandbits(64)) >= bound:
+            return True
+        self.ids.decided = random.getrandbits(64) << 64 | low  # type: ignore[attr-defined]  # it is an `Ids`
+        return False
+
+    def draw_dropped(self) -> int:
+        """A trace id that is not sampled."""
         if not self._bound:
-            return Dropped(self._ids)
-        if self._bound > LOW_BITS or not isinstance(self._ids, Ids):
-            return None  # all are sampled; or the span would not get the id that was decided on
-        trace_id = self._ids.decided or random.getrandbits(128)
-        if trace_id & LOW_BITS < self._bound:
-            self._ids.decided = trace_id
-            return None
-        return Dropped(self._ids, trace_id=trace_id)
+            return self.ids.generate_trace_id()
+        return random.getrandbits(64) << 64 | random.randrange(self._bound, LOW_BITS + 1)
 
 
 def decision_of(tracer: trace_api.Tracer) -> Decision | None:
