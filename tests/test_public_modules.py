@@ -132,7 +132,7 @@ def private_uses(text: str, package: str = "") -> list[str]:
     return sorted({f"{line}: {module} {name}" for line, module, name in uses if not is_public(module, name)})
 
 
-SOURCES = [path for name, path in MODULES.items() if not re.match(r"pegboard(\.|$)", name)]
+SOURCES = [path for name, path in MODULES.items() if not re.match(r"pegboard(_program|\.|$)", name)]
 
 
 def package_of(path: Path) -> str:

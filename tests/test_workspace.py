@@ -99,7 +99,11 @@ def test_what_a_package_imports_it_requires(path: Path, brings: Mapping[str, lis
         names = set(imported(ast.parse(file.read_text(encoding="utf-8")))) - sys.stdlib_module_names
         names -= {name for where, some in NOT_REQUIRED.items() if place.startswith(where) for name in some}
         for name in names:
-            of = {canonical(name)} if name.startswith("pegboard") else set(map(canonical, brings.get(name, ())))
+            of = (
+                {canonical(name.removesuffix("_program"))}
+                if name.startswith("pegboard")
+                else set(map(canonical, brings.get(name, ())))
+            )
             missing += [f"{place}: {name}"] if not of & known else []
     assert missing == []
 

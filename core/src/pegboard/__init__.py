@@ -18,9 +18,15 @@ A function becomes a tool, the tool is registered on a host, a session calls it:
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
+
+if sys.argv[:1] == ["-m"] and sys.orig_argv[-len(sys.argv)] == "pegboard":  # Python looks for the program in here
+    from pegboard_program import leave_at_once as _leave_at_once
+
+    _leave_at_once()
 
 from pegboard.starting import collector_paused as _collector_paused
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pegboard.cli import main
+from pegboard_program import main
 
 if __name__ == "__main__":
     main()

@@ -158,9 +158,10 @@ def test_the_entry_point_ends_with_the_status_and_leaves_collecting_to_who_runs(
     import gc
 
     import pegboard.__main__ as module
+    import pegboard_program
     from pegboard.cli import main
 
-    assert module.main is main
+    assert module.main is pegboard_program.main
     monkeypatch.setattr(sys, "argv", ["pegboard", "--version"])
     try:
         with pytest.raises(SystemExit) as end:
