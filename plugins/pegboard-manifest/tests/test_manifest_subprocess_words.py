@@ -176,6 +176,30 @@ def test_every_fault_is_said_at_once_with_its_place() -> None:
     assert len(refusal.value.details["faults"]) == 20
 
 
+OUT = {"format": "path", "access": "write", "stdout": True}
+
+
+@pytest.mark.parametrize(
+    ("entry", "value", "said"),
+    [
+        (positional(value=OUT), "-", ["-"]),
+        (positional(value=OUT, spread=True), ["-", "a.txt"], ["-", "a.txt"]),
+        (option("equals", value=OUT), "-", ["--x=-"]),
+        (option("separate", value=OUT), "-", ["--x", "-"]),
+        (option("separate", value=OUT, nargs=2), ["-", "a.txt"], ["--x", "-", "a.txt"]),
+        (option("repeat", value=OUT, item_style="separate"), ["-"], ["--x", "-"]),
+    ],
+)
+def test_a_dash_is_standard_output_where_the_program_means_that(entry: Any, value: Any, said: list[str]) -> None:
+    assert words(entry, x=value) == said
+    for other in ("-x", "--", "-/x"):
+        with pytest.raises(ToolError):
+            words(entry, x=[other, "a"] if isinstance(value, list) else other)
+    plain = {**entry, "value": {"format": "path"}}
+    with pytest.raises(ToolError):
+        words(plain, x=value)
+
+
 def test_behind_a_terminator_without_a_guard_a_dash_is_text() -> None:
     entry = binding(TERMINATOR, positional(guard="none"))
 

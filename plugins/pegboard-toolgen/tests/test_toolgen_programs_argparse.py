@@ -203,6 +203,29 @@ def test_an_input_file_that_may_be_left_out_gets_its_text_as_a_parameter(program
     assert run(path, found, draft.id, input_path="rows").stdout == "None file\n"
 
 
+OUTPUT = """
+import argparse, sys
+def main():
+    p = argparse.ArgumentParser(description="Convert the rows.")
+    p.add_argument("rows")
+    p.add_argument("--out", type=argparse.FileType("w"))
+    p.add_argument("--report", metavar="FILE", help="Write the report to FILE, or - for standard output.")
+    p.add_argument("--log", metavar="FILE", help="Write the log to FILE - stdout has the rows.")
+    p.parse_args().out.write("rows")
+"""
+
+
+def test_a_dash_for_an_output_file_is_standard_output(program, run):
+    path = program(OUTPUT)
+    (draft,) = (found := discover_program(str(path))).drafts
+    values = {entry["parameter"]: entry.get("value") for entry in draft.binding["arguments"] if "parameter" in entry}
+    assert {name for name, value in values.items() if value and value.get("stdout")} == {"out", "report"}
+    assert "standard output" in draft.input_schema["properties"]["out"]["description"]
+    assert run(path, found, draft.id, rows="x", out="-").stdout == "rows"
+    with pytest.raises(ToolError, match="log: expected a path"):
+        run(path, found, draft.id, rows="x", log="-")
+
+
 def test_an_option_of_many_words_takes_one_where_a_command_follows(program, run):
     path = program(SUBS.replace('"--base"', '"--base", nargs="+"'))
     found = discover_program(str(path))

@@ -210,6 +210,40 @@ def test_types_of_click_say_what_becomes_of_a_path(kind, access, stdin):
     assert (parameter.access, parameter.stdin) == (access, stdin)
 
 
+@pytest.mark.parametrize(
+    ("name", "kind", "access", "stdout"),
+    [
+        ("x", {"param_type": "File", "mode": "w"}, "write", True),
+        ("x", {"param_type": "Path", "writable": True, "allow_dash": True}, "write", True),
+        ("output", {"param_type": "Path", "allow_dash": True}, "write", True),
+        ("output_file", {"param_type": "Path"}, "write", False),
+        ("x", {"param_type": "File"}, "read", False),
+    ],
+)
+def test_types_of_click_say_where_a_dash_is_standard_output(name, kind, access, stdout):
+    (command,) = click_draft({"name": name, "param_type_name": "argument", "required": True, "nargs": 1, "type": kind})
+    (parameter,) = command.levels[0].parameters
+    assert (parameter.access, parameter.stdout) == (access, stdout)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Write to FILE, or - for standard output.", True),
+        ("Where to write; use '-' for stdout", True),
+        ("Output file (- means stdout)", True),
+        ("Output file; if -, write to stdout", True),
+        ("Standard output is used if FILE is `-`.", True),
+        ("A single dash writes to standard output.", True),
+        ("Output file - stdout by default", False),
+        ("Well-known file, default is stdout", False),
+        ("- reads from standard input", False),
+    ],
+)
+def test_a_help_says_whether_a_dash_is_standard_output(text, expected):
+    assert guess.takes_stdout(text) is expected
+
+
 def test_of_a_tuple_the_path_alone_is_judged():
     kind = {"param_type": "Tuple", "types": [{"param_type": "String"}, {"param_type": "Path"}]}
     (command,) = click_draft({"name": "x", "opts": ["--x"], "param_type_name": "option", "nargs": 2, "type": kind})

@@ -415,6 +415,8 @@ def _property(parameter: Parameter, command: Command, *, is_piped: bool) -> dict
         sentences.append("A list of lists, each one value.")
     if parameter.form == "value" and parameter.access:
         sentences.append("A path." if not sentences[0] else "")
+        if parameter.stdout and not guess.takes_stdout(parameter.text):
+            sentences.append("'-' is standard output: it comes back as the answer.")
     if is_piped:
         sentences.append(f"Leave it out to give the text itself as {INPUT}.")
     if shown := _shown_default(parameter):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pegboard_toolgen.discover import _program_words as guess
 from pegboard_toolgen.discover._program_parts import INPUT, best
 
 if TYPE_CHECKING:
@@ -60,7 +61,12 @@ def _value(parameter: Parameter, *, reads: bool) -> dict[str, Json]:
     path = {"format": "path", "access": access}
     if parameter.paths:
         return {"values": [path if is_path else {} for is_path in parameter.paths]}
-    return {"value": path}
+    return {"value": {**path, "stdout": True} if writes_out(parameter, access) else path}
+
+
+def writes_out(parameter: Parameter, access: str | None) -> bool:
+    """Whether `-` is standard output for a path that is written: the parser says so, or its help does."""
+    return access == "write" and (parameter.stdout or guess.takes_stdout(parameter.text))
 
 
 def _option(parameter: Parameter, key: str, *, reads: bool) -> dict[str, Json]:

@@ -40,6 +40,7 @@ class Parameter:
         paths: which of its words are that path, where there are several and not all of them are.
         stdin: `word`: `-` in its place means standard input; `option`: `-` among the options does; `absent`: standard
             input is read where it is left out.
+        stdout: `-` in its place means standard output.
         default: as JSON; None is none.
         text: the help.
         metavar: what the help calls the value.
@@ -65,6 +66,7 @@ class Parameter:
     access: Literal["read", "write", "guess"] | None = None
     paths: tuple[bool, ...] = ()
     stdin: Literal["word", "option", "absent"] | None = None
+    stdout: bool = False
     default: Json = None
     text: str = ""
     metavar: str = ""

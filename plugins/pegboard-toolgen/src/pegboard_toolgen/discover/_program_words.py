@@ -182,6 +182,14 @@ _STDIN_HELP = re.compile(
     r"\bstdin\b|\bstandard input\b|\bpiped data\b|(?:^|[\s|])- *\\?$|\s-\s+--|[\"'`]-[\"'`]",
     re.IGNORECASE | re.MULTILINE,
 )
+_DASH = (
+    r"(?:[\"'`(<\[]-[\"'`)>\]]|\b(?:use|or|if|is|as|with|pass|give|specify|when|for|to|set to) -(?=[\s,.;:)]|$)"
+    r"|(?:^|[(,;.] ?)-(?= ?(?:for|means|is|to|writes?|prints?|outputs?|=|:))|\b(?:single|a) (?:dash|hyphen|minus)\b)"
+)
+_STDOUT_HELP = re.compile(
+    rf"{_DASH}[^.]{{0,40}}\b(?:stdout|standard output)\b|\b(?:stdout|standard output)\b[^.]{{0,30}}{_DASH}",
+    re.IGNORECASE,
+)
 _WRITES_ELSEWHERE = re.compile(
     r"^(?:outputs?|prints?|dumps?|exports?|extracts?|saves?)\b[^.]{0,120}\b(?:in)?to (?:a |an |the |one |several )?"
     r"(?:\w+ )?(?:(?!(?:JSON|CSV|TSV|XML|YAML|HTML|TOML|SQL|ASCII|UTF|STDOUT|NDJSON|GeoJSON|Markdown)\b)"
@@ -445,6 +453,11 @@ def may_be_file(text: str) -> bool:
 def takes_stdin(text: str) -> bool:
     """Whether a help text speaks of standard input."""
     return bool(_STDIN_HELP.search(text))
+
+
+def takes_stdout(text: str) -> bool:
+    """Whether the help of a file that is written says that `-` is standard output."""
+    return bool(_STDOUT_HELP.search(text))
 
 
 def stands_in(text: str) -> bool:

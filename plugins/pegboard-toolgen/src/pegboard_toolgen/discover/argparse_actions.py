@@ -197,6 +197,7 @@ def _valued(
         repeats=repeats and bool(flags),
         is_optional=bool(flags) and nargs == "?" and action.get("const") is not None and not repeats,
         access=access,  # type: ignore[arg-type]
+        stdout=typed == "FileType" and access == "write",
         stdin=stdin,  # type: ignore[arg-type]
         default=None if default in ("-", ["-"]) else default,
     )

@@ -166,6 +166,8 @@ def _valued(info: dict[str, Json], name: str, common: dict[str, Any], *, require
         schemas = () if all(one == schemas[0] for one in schemas) else schemas
         schema = schema if schemas else _schema(inner_type(kind))[0]
     metavar = text(info.get("metavar"), 80)
+    if access in ("read", "guess") and guess.is_output(name):
+        access = "write"  # that it may be `-` says nothing of a file
     is_text = access is None and not schemas and schema == {"type": "string"} and words == 1
     if is_text and guess.is_path(name if not is_option else "", metavar, common["text"]):
         access = guess.access_of(name, common["text"])
@@ -181,6 +183,7 @@ def _valued(info: dict[str, Json], name: str, common: dict[str, Any], *, require
         required=required,
         access=access,  # type: ignore[arg-type]
         paths=paths,
+        stdout=access == "write" and (kind.get("param_type") == "File" or flag(kind, "allow_dash")),
         stdin="word" if dash and words == 1 and not is_option and access == "read" else None,
         default=info.get("default"),
         metavar=metavar,

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 MAX_WORD = 131_071
 """The longest word that Linux hands to a program (MAX_ARG_STRLEN), in bytes of UTF-8."""
 _PLAIN_PATH = re.compile(r"[\w.][^:=]*", re.DOTALL)
+STDOUT = "-"
 MAX_EXACT = 2**53
 """Below this every integer is a float of its own."""
 
@@ -49,7 +50,10 @@ def writer(rule: Mapping[str, Any] | None, roots: Roots, *, bare: bool = False) 
     kind = rule.get("format", "text")
     if kind == "path":
         write = rule.get("access", "write") != "read"
-        return lambda value, path, named: _path_word(value, path, named, roots, write=write, bare=bare)
+        stdout = STDOUT if rule.get("stdout") else None
+        return lambda value, path, named: (
+            STDOUT if value == stdout else _path_word(value, path, named, roots, write=write, bare=bare)
+        )
     if kind == "json":
         return lambda value, path, named: _judged(json_text(value, path), path)
     return lambda value, path, named: _judged(plain_text(value, path), path)
@@ -116,7 +120,7 @@ def _as_typed(word: str, *, bare: bool) -> str:
     return plain if bare or "/" in plain or "." in plain else word
 
 
-def alone(word: str, value: Any, path: Path, *, guarded: bool = True) -> str:
+def alone(word: str, value: Any, path: Path, *, guarded: bool = True, stdout: bool = False) -> str:
     """The word, if it may stand by itself on a command line.
 
     Args:
@@ -124,11 +128,12 @@ def alone(word: str, value: Any, path: Path, *, guarded: bool = True) -> str:
         value: what it was made of, for the fault.
         path: where that came from.
         guarded: refuse leading dashes and `@`.
+        stdout: but for `-`, which is standard output here; no parser takes it for an option (POSIX, 12.2).
 
     Raises:
         FaultError: a program could take it for something else than a value.
     """
-    if guarded and has_leading_dash(word):
+    if guarded and has_leading_dash(word) and not (stdout and word == STDOUT):
         raise FaultError(path, "a value without a leading dash", value)
     if guarded and word.startswith("@"):
         raise FaultError(path, "a value without a leading @", value)

@@ -276,15 +276,17 @@ def _separate(entry: Mapping[str, Any], writes: Sequence[Write]) -> Say:
     """`writes` has one for all words of a value, or one for each."""
     flag, nargs = entry["flag"], entry.get("nargs")
     is_json = entry.get("value", {}).get("format") == "json"
+    stdout = bool(entry.get("value", {}).get("stdout"))
 
     def separate(value: Any, path: At, named: Named) -> Iterable[str]:
         is_list = isinstance(value, (list, tuple)) and (nargs is not None or not is_json)
         if nargs is not None and not (is_list and len(value) == nargs):
             raise FaultError(path, f"an array of {nargs} items", value)
         if not is_list:
-            return flag, alone(writes[0](value, path, named), value, path)
+            return flag, alone(writes[0](value, path, named), value, path, stdout=stdout)
         said = zip(value, itertools.cycle(writes), strict=False)
-        words = [alone(write(item, (*path, n), named), item, (*path, n)) for n, (item, write) in enumerate(said)]
+        items = [((*path, n), item, write) for n, (item, write) in enumerate(said)]
+        words = [alone(write(item, at, named), item, at, stdout=stdout) for at, item, write in items]
         return (flag, *words) if words else ()
 
     return separate
@@ -292,7 +294,7 @@ def _separate(entry: Mapping[str, Any], writes: Sequence[Write]) -> Say:
 
 def _positional(entry: Mapping[str, Any], write: Write, before: tuple[tuple[str, ...], ...], *, guarded: bool) -> Piece:
     parameter, read, spread = entry["parameter"], _reader(entry), entry.get("spread", False)
-    path = (parameter,)
+    path, stdout = (parameter,), bool(entry.get("value", {}).get("stdout"))
 
     def piece(arguments: Arguments, named: Named) -> Iterable[str]:
         value = read(arguments)
@@ -302,11 +304,11 @@ def _positional(entry: Mapping[str, Any], write: Write, before: tuple[tuple[str,
             if all(arguments.get(one) is None for one in earlier):
                 raise FaultError((earlier[0],), f"a value, since {parameter!r} behind it has one", None)
         if not spread:
-            return (alone(write(value, path, named), value, path, guarded=guarded),)
+            return (alone(write(value, path, named), value, path, guarded=guarded, stdout=stdout),)
         if not isinstance(value, (list, tuple)):
             raise FaultError(path, "an array", value)
         items = [((*path, number), item) for number, item in enumerate(value)]
-        return [alone(write(item, at, named), item, at, guarded=guarded) for at, item in items]
+        return [alone(write(item, at, named), item, at, guarded=guarded, stdout=stdout) for at, item in items]
 
     return piece
 
