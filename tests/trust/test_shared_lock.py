@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import threading
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,7 +23,7 @@ pytest.importorskip("pegboard_mcp", reason="pegboard_mcp is not installed")
 if shutil.which("ssh-keygen") is None:
     pytest.skip("ssh-keygen is not installed", allow_module_level=True)
 
-from pegboard_mcp.lock import signature, watch
+from pegboard_mcp.lock import age, signature, watch
 from pegboard_mcp.lock.compare import changes_of
 from pegboard_mcp.lock.file import read_lock, write_lock
 from pegboard_mcp.lock.pins import PARTS, Pin, fingerprint_of
@@ -227,6 +228,72 @@ def test_a_signature_that_is_not_right_is_refused_in_words(
     assert ATTACKS[attack] in why
     assert why.isprintable()
     assert str(team.lock.parent.parent) not in why  # callers read it too
+
+
+def _rolled_back(team: Team, monkeypatch: pytest.MonkeyPatch, *, days: int = 1) -> tuple[bytes, bytes]:
+    """Alice signed a lock, which counted, and a newer one since; the older one."""
+    then = age._now() - timedelta(days=days)
+    with monkeypatch.context() as patch:
+        patch.setattr(age, "_now", lambda: then)
+        change(team)
+        team.sign()
+        assert team.why() is None
+        older = team.lock.read_bytes(), team.sig.read_bytes()
+    write_lock(team.lock, [pin("greet")])
+    team.sign()
+    return older
+
+
+@pytest.mark.parametrize("has_time", [True, False], ids=["with a time", "signed by ssh-keygen itself"])
+def test_an_older_lock_that_was_signed_does_not_take_the_place_of_a_newer_one(
+    team: Team, monkeypatch: pytest.MonkeyPatch, run_program: Callable[..., Any], has_time: bool
+) -> None:
+    """Attack: who may write to the project puts back the lock that accepted what was found to be bad since, with its
+    own good signature. Source: rollback attacks (The Update Framework, 1.5.2)."""
+    older = _rolled_back(team, monkeypatch)
+    if not has_time:
+        change(team)
+        made = keygen("-Y", "sign", "-n", "pegboard-lock", "-f", team.keys / "alice", given=team.lock.read_bytes())
+        older = team.lock.read_bytes(), made
+        write_lock(team.lock, [pin("greet")])
+        team.sign()
+    newer = team.lock.read_bytes(), team.sig.read_bytes()
+    assert team.why() is None
+    team.lock.write_bytes(older[0])
+    team.sig.write_bytes(older[1])
+    why = team.why()
+    assert why is not None
+    assert "counted here already: an older one was put in its place" in why
+    assert not watch.watch_of(McpSettings(lock="notice")).is_accepted(pin("steal"))
+    team.lock.write_bytes(newer[0])
+    team.sig.write_bytes(newer[1])
+    assert team.why() is None
+
+
+def test_an_older_lock_counts_where_a_person_says_so_and_nowhere_is_a_time_yet_to_come_remembered(
+    team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pegboard.config import trust
+
+    older = _rolled_back(team, monkeypatch, days=-400)  # by a clock that is wrong
+    assert team.why() is None
+    team.lock.write_bytes(older[0])
+    team.sig.write_bytes(older[1])
+    assert team.why() is None
+    write_lock(team.lock, [pin("greet")])
+    team.sign()
+    assert team.why() is None, "who signs later is not shut out"
+    team.lock.write_bytes(team.lock.read_bytes().replace(b"signed = ", b"signed = 1", 1))
+    assert team.why() is not None
+    trust(team.lock)
+    assert team.why() is None
+
+
+def test_what_is_signed_is_verified_by_ssh_keygen_itself(team: Team) -> None:
+    who = ["-f", team.signers, "-I", "alice@example.org", "-n", "pegboard-lock", "-s", team.sig]
+    assert b"Good" in keygen("-Y", "verify", *who, given=team.lock.read_bytes())
+    assert team.lock.read_bytes().count(b"\nsigned = 2") == 1
+    assert [key.name for key in read_lock(team.lock)] == ["greet"]
 
 
 def test_a_colleagues_lock_counts_for_every_mode_and_one_of_nobody_for_none(team: Team) -> None:

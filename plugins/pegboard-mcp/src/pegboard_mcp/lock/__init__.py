@@ -7,6 +7,7 @@ documents  a schema taken apart, and its references
 schemas    whether all that one schema accepts is accepted by another
 compare    what became of tools, and what it means for callers
 review     all of that on one board, and accepting it
+signature  a lock that somebody signed, and age: that no older one takes its place
 watch      asked for every tool that is registered; findings for doctor
 """
 

@@ -117,13 +117,15 @@ def why_refused(settings: McpSettings, path: Path, content: bytes) -> SignatureE
         signature = load_signature(path)
         signers = load_signers(signers_path(settings))
         mark = _mark(content, signature, signers)
-        if mark in _remembered():
-            return None
-        if (found := _ahead.get(mark)) is not None and time.monotonic() - found[0] < AHEAD_S:
-            return found[1]
-        verify(path, content, signature, signers)
-        if b"valid-" not in signers.lower() and b"cert-authority" not in signers.lower():
-            _remember(mark)
+        if mark not in _remembered():
+            if (found := _ahead.get(mark)) is not None and time.monotonic() - found[0] < AHEAD_S:
+                if found[1] is not None:
+                    return found[1]
+            else:
+                verify(path, content, signature, signers)
+                if b"valid-" not in signers.lower() and b"cert-authority" not in signers.lower():
+                    _remember(mark)
+        _require_newest(path, content)
     except SignatureError as problem:
         return problem
     return None
@@ -153,7 +155,25 @@ def verify_lock(settings: McpSettings, path: Path, content: bytes) -> tuple[str,
         SignatureError: it does not count, or that cannot be said here.
     """
     signature = load_signature(path)
-    return verify(path, content, signature, load_signers(signers_path(settings)))
+    verified = verify(path, content, signature, load_signers(signers_path(settings)))
+    _require_newest(path, content)
+    return verified
+
+
+def _require_newest(path: Path, content: bytes) -> None:
+    """Refuse a lock that is older than one that counted here, and remember this one else."""
+    from pegboard_mcp.lock import age
+
+    when, newest = age.signed_at(content), age.newest_of(path)
+    if when < newest:
+        name = name_of(path)
+        raise SignatureError(
+            f"{name} was signed {f'at {when}' if when else 'without a time'}, and one that was signed at {newest} "
+            f"counted here already: an older one was put in its place",
+            hint=f"where that is right, as on an older branch: pegboard trust {name}",
+            is_refused=True,
+        )
+    age.remember(path, content)
 
 
 def verify(path: Path, content: bytes, armored: bytes, signers: bytes) -> tuple[str, Signature]:
@@ -350,7 +370,7 @@ def _remember(mark: str) -> None:
 
 
 def sign_lock(path: Path, content: bytes, key: Path | None) -> Signature:
-    """Sign a lock as it stands, and write the signature beside it.
+    """Sign a lock with the time in it, and write the signature beside it.
 
     Args:
         key: the private key, or its public part where an agent has the other; None: the first of `KEYS` in `~/.ssh`.
@@ -359,8 +379,11 @@ def sign_lock(path: Path, content: bytes, key: Path | None) -> Signature:
         SignatureError: there is no key, it cannot be used, or the signature cannot be written.
     """
     from pegboard.cli import is_terminal
-    from pegboard.config import replace_file
+    from pegboard.config import is_trusted, replace_file, trust
+    from pegboard_mcp.lock.age import with_time
 
+    was_trusted = is_trusted(path, content)
+    content = with_time(path, content)
     key = _default_key() if key is None else key
     if not key.is_file():
         raise SignatureError(f"there is no key {name_of(key)}", hint="name one: pegboard lock sign --key FILE")
@@ -380,7 +403,10 @@ def sign_lock(path: Path, content: bytes, key: Path | None) -> Signature:
             raise SignatureError(f"ssh-keygen did not sign with {name_of(key)}{why}", hint=hint)
         armored = made.read_bytes()
     try:
+        replace_file(path.resolve(), content, path.stat().st_mode & 0o777)  # a link stays one
         replace_file(signature_path(path), armored, 0o644)
+        if was_trusted:
+            trust(path)
     except OSError as problem:
         raise SignatureError(f"{_name_of(path)} cannot be written: {_why(problem)}") from None
     return _parse(armored, path)
