@@ -90,6 +90,39 @@ def _require_named(server: str, url: str) -> None:
         raise LinkError("unauthorized", why, "Ask whoever runs the server to name a public one over https.")
 
 
+def _require_safe(metadata: OAuthMetadata | None) -> None:
+    """Refuse an authorization server before a person is shown its page: one without PKCE (MCP, "Authorization Code
+    Protection"), and one whose page is another's, which would have the code that it gives sent to the first ("mix-up",
+    RFC 9700, 4.4). None: the server has no metadata, and the page is its own.
+    """
+    if metadata is None:
+        return
+    if "S256" not in (metadata.code_challenge_methods_supported or ()):
+        why = "its authorization server does not say that it holds codes by PKCE (S256)"
+        raise LinkError("unauthorized", why, "Ask whoever runs the server to turn PKCE on, and to say so.")
+    issuer, page = (httpx2.URL(str(url)).host for url in (metadata.issuer, metadata.authorization_endpoint))
+    if _site_of(issuer) != _site_of(page):
+        why = f"its authorization server, {shorten(issuer, 80)}, has you log in at {shorten(page, 80)}, which is not it"
+        raise LinkError("unauthorized", why, "Ask whoever runs the server to name the authorization server itself.")
+
+
+def _site_of(host: str) -> str:
+    """The part of a name that one owner has: two labels, of which `co.uk` and the like are none of their own."""
+    labels = host.rstrip(".").lower().split(".")
+    if is_private(host) or labels[-1].isdigit():
+        return host
+    is_shared = len(labels) > 2 and len(labels[-1]) == 2 and len(labels[-2]) <= 3
+    return ".".join(labels[-3 if is_shared else -2 :])
+
+
+class _Asked(OAuthClientMetadata):
+    """Who we are, and what we ask for: the scope that a person configured, whatever a server asks for later."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name != "scope":
+            super().__setattr__(name, value)
+
+
 class Vault:
     """One secret text by key: in the system's keyring, else in a file of mode 0600. Blocking.
 
@@ -242,6 +275,7 @@ class _Login:
         self._port = 21_000 + int(hashlib.sha256(key_of(definition).encode()).hexdigest(), 16) % 11_000
         self._listeners: list[trio.SocketListener] = []
         self._state = ""
+        self.provider: OAuthClientProvider | None = None
         self.asking = 0
         """How many may ask just now."""
         self.asked = False
@@ -261,6 +295,7 @@ class _Login:
                 "unauthorized", "it names no web page to log in at", "Look into the server's setup of OAuth."
             )
         _require_named(self._server, url)
+        _require_safe(None if self.provider is None else self.provider.context.oauth_metadata)
         self._state = parse_qs(urlsplit(url).query).get("state", [""])[0]
         try:
             self._listeners = await trio.open_tcp_listeners(self._port, host="127.0.0.1")
@@ -430,7 +465,7 @@ def make_auth(definition: ServerDefinition, *, vault: Vault | None = None, say: 
     """
     login = _Login(definition, say)
     storage = _Storage(key_of(definition), vault or Vault(), _registered(definition, login))
-    metadata = OAuthClientMetadata(
+    metadata = (OAuthClientMetadata if definition.oauth_scope is None else _Asked)(
         client_name="Pegboard",
         redirect_uris=[AnyUrl(login.address)],
         scope=definition.oauth_scope,
@@ -446,5 +481,5 @@ def make_auth(definition: ServerDefinition, *, vault: Vault | None = None, say: 
         callback_handler=login.wait,
         client_metadata_url=definition.oauth_metadata_url,
     )
-    storage.provider = provider
+    storage.provider = login.provider = provider
     return Auth(provider, login, definition.url or "")
