@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 from pegboard_audit import AuditError, AuditReader, CallQuery, CallRecord, file_of, follow
 from pegboard_audit._database import COLUMNS, INSERT, open_for_writing
-from pegboard_audit._figures import Figures, FiguresBy, figures_of, milliseconds, spark_line
 from pegboard_audit._rows import row_of
 from pegboard_audit._waterfall import bar, bars_of, stages_of
 from pegboard_audit.settings import AuditDbSettings
@@ -392,53 +391,11 @@ async def test_who_follows_hears_of_a_file_that_comes_later_and_of_one_that_come
     assert heard == ["a", "b", "c"]
 
 
-# -- figures
+# -- what is shown
 
 
 def record(**more: Any) -> CallRecord:
     return CallRecord(**({"seq": 1, "id": "1", "started_at": 0.0, "duration_ms": 1.0} | more))
-
-
-@settings(max_examples=100)
-@given(st.lists(st.floats(0, 1e6), min_size=1, max_size=50))
-def test_percentiles_are_durations_that_were_measured(durations: list[float]) -> None:
-    figures = figures_of([record(duration_ms=one) for one in durations])
-    p50, p95 = figures.percentile(50), figures.percentile(95)
-    assert {p50, p95} <= set(durations)
-    assert p50 <= p95 <= max(durations)
-    assert sum(one <= p50 for one in durations) * 2 >= len(durations)
-
-
-def test_figures_are_summed_by_what_is_asked_for() -> None:
-    calls = [record(name="a"), record(name="b", status="error"), record(name="b"), record(name=None)]
-    by = FiguresBy("name")
-    for call in calls:
-        by.add(call)
-    found = by.most_first()
-    assert {name: (one.calls, one.errors) for name, one in found.items()} == {"b": (2, 1), None: (1, 0), "a": (1, 0)}
-    assert next(iter(found)) == "b"
-
-
-def test_a_spark_line_has_a_bar_a_minute() -> None:
-    figures = Figures()
-    for minute, count in {0: 1, 1: 8, 3: 4}.items():
-        for _ in range(count):
-            figures.add(record(started_at=minute * 60.0 + 5))
-    assert figures.spark() == "▁█ ▄"
-    assert figures.spark("12345678") == "18 4"
-    assert spark_line([]) == ""
-
-
-def test_a_spark_line_of_a_month_shows_its_last_minutes() -> None:
-    figures = figures_of([record(started_at=0.0), record(started_at=30 * 86_400.0)])
-    assert len(figures.spark()) == 40
-
-
-@pytest.mark.parametrize(
-    ("value", "text"), [(0.0004, "0.00"), (0.456, "0.46"), (9.999, "10.00"), (12.34, "12.3"), (1234.5, "1234")]
-)
-def test_milliseconds_are_as_exact_as_people_need(value: float, text: str) -> None:
-    assert milliseconds(value) == text
 
 
 @settings(max_examples=200)

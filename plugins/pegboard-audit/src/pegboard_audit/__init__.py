@@ -22,11 +22,22 @@ if TYPE_CHECKING:
     from pegboard_audit._calls import CallQuery, CallRecord
     from pegboard_audit._errors import AuditError
     from pegboard_audit._families import CallInTree
+    from pegboard_audit._figures import CallFigures
     from pegboard_audit.following import follow
     from pegboard_audit.reading import AuditReader
     from pegboard_audit.settings import AuditDbSettings, file_of
 
-__all__ = ["AuditDbSettings", "AuditError", "AuditReader", "CallInTree", "CallQuery", "CallRecord", "file_of", "follow"]
+__all__ = [
+    "AuditDbSettings",
+    "AuditError",
+    "AuditReader",
+    "CallFigures",
+    "CallInTree",
+    "CallQuery",
+    "CallRecord",
+    "file_of",
+    "follow",
+]
 
 __getattr__ = lazy_names(
     __name__,
@@ -34,6 +45,7 @@ __getattr__ = lazy_names(
         "._calls": ("CallQuery", "CallRecord"),
         "._errors": ("AuditError",),
         "._families": ("CallInTree",),
+        "._figures": ("CallFigures",),
         ".following": ("follow",),
         ".reading": ("AuditReader",),
         ".settings": ("AuditDbSettings", "file_of"),

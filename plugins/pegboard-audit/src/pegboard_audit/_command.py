@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-from collections import deque
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -126,14 +125,10 @@ def audit(ctx: click.Context, /, limit: int | None, following: bool, as_json: bo
 
 
 def _table(run: ProgramRun, wanted: Wanted, path: Path, limit: int) -> None:
-    from pegboard_audit._figures import Figures
-
-    figures, last = Figures(), deque[Any](maxlen=limit or None)
     with waiting("reading the audit"), AuditReader(path) as reader:
-        for call in reader.calls(wanted.query):
-            figures.add(call)
-            last.append(call)
-    if not figures.calls:
+        figures = reader.figures(wanted.query)
+        last = list(reader.calls(wanted.query, newest=limit or None)) if figures else []
+    if figures is None:
         _note_nothing(run, wanted, path)
         return
     emit_line(_shown.head_line(figures) + "\n")
@@ -232,28 +227,19 @@ def _note_others(call: CallRecord, found: Sequence[CallRecord]) -> None:
 @click.pass_context
 def stats(ctx: click.Context, /, **_: Any) -> None:
     """How many calls, how many failed, and how long they took in milliseconds: by tool, by user, by error code."""
-    from pegboard_audit._figures import FiguresBy
-
     wanted, run = Wanted.of(ctx), ctx.find_root().obj
     path = wanted.path(run)
-    tools, users, errors = FiguresBy("name"), FiguresBy("user_id"), FiguresBy("outcome")
     with waiting("reading the audit"), AuditReader(path) as reader:
-        for call in reader.calls(wanted.query):  # one after the other: a file may hold more than fits into memory
-            for figures in (tools, users) if call.status == "ok" else (tools, users, errors):
-                figures.add(call)
-    groups = {
-        "tools": ("name", tools.most_first()),
-        "users": ("user_id", users.most_first()),
-        "errors": ("code", errors.most_first()),
-    }
+        by = reader.figures_by(wanted.query)
+    titles = {"tools": "name", "users": "user_id", "errors": "code"}
     if wanted.as_json:
         emit_json(
             {
-                title: [{key: value, **figures.to_json()} for value, figures in found.items()]
-                for title, (key, found) in groups.items()
+                title: [{key: value, **figures.to_json()} for value, figures in by[key].items()]
+                for title, key in titles.items()
             }
         )
-    elif not tools.found:
+    elif not by["name"]:
         _note_nothing(run, wanted, path)
     else:
-        _shown.emit_stats({title: found for title, (_, found) in groups.items()})
+        _shown.emit_stats({title: by[key] for title, key in titles.items()})

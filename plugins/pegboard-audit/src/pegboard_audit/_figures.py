@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from pegboard_audit.reading import CallRecord
+    from collections.abc import Sequence
 
 BARS = "▁▂▃▄▅▆▇█"
 ASCII_BARS = "_.-=+*%#"
@@ -20,70 +17,39 @@ MINUTES = 40
 """How many minutes a spark line shows at most, the last ones."""
 
 
-@attrs.define
-class Figures:
-    """What is counted of some calls, one after the other."""
+@attrs.frozen(kw_only=True)
+class CallFigures:
+    """What is counted of some calls, of which there is at least one.
 
-    calls: int = 0
-    errors: int = 0
-    slowest: CallRecord | None = None
-    _durations: list[float] = attrs.field(factory=list)
-    _minutes: Counter[int] = attrs.field(factory=Counter)
+    Args:
+        calls: how many.
+        errors: how many of them failed or were cancelled.
+        p50_ms, p95_ms: what 50 and 95 of a hundred calls kept, by nearest rank: durations of calls, no estimates.
+        slowest_ms: the longest duration.
+        slowest_name: of the tool of that call; None: it has none, or this was not asked.
+        by_minute: how many calls began in each of the last 40 minutes up to the last call, at most from the first call
+            on; empty where this was not asked.
 
-    def add(self, call: CallRecord) -> None:
-        """Count one call."""
-        self.calls += 1
-        self.errors += call.status != "ok"
-        self._durations.append(call.duration_ms)
-        self._minutes[int(call.started_at // 60)] += 1
-        if self.slowest is None or call.duration_ms > self.slowest.duration_ms:
-            self.slowest = call
+    .. versionadded:: 0.1
+    """
 
-    def percentile(self, percent: int) -> float:
-        """The duration that so many of a hundred calls keep, by nearest rank, in milliseconds."""
-        ordered = sorted(self._durations)
-        return ordered[max(ceil(len(ordered) * percent / 100) - 1, 0)]
-
-    def spark(self, bars: str = BARS) -> str:
-        """A bar a minute, from the first call to the last; the highest is that of the busiest minute."""
-        last = max(self._minutes)
-        first = max(min(self._minutes), last - MINUTES + 1)
-        return spark_line([self._minutes[minute] for minute in range(first, last + 1)], bars)
+    calls: int
+    errors: int
+    p50_ms: float
+    p95_ms: float
+    slowest_ms: float
+    slowest_name: str | None = None
+    by_minute: tuple[int, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Counts and milliseconds."""
-        assert self.slowest is not None, "there is a call"
-        return {
-            "calls": self.calls,
-            "errors": self.errors,
-            "p50_ms": self.percentile(50),
-            "p95_ms": self.percentile(95),
-            "slowest_ms": self.slowest.duration_ms,
-        }
+        """Counts and milliseconds, as `pegboard audit stats --json` has them."""
+        names = ("calls", "errors", "p50_ms", "p95_ms", "slowest_ms")
+        return {name: getattr(self, name) for name in names}
 
 
-def figures_of(calls: Iterable[CallRecord]) -> Figures:
-    """The figures of all of them."""
-    figures = Figures()
-    for call in calls:
-        figures.add(call)
-    return figures
-
-
-@attrs.define
-class FiguresBy:
-    """The figures of calls by an attribute of theirs."""
-
-    what: str
-    found: dict[str | None, Figures] = attrs.field(factory=dict)
-
-    def add(self, call: CallRecord) -> None:
-        """Count one call."""
-        self.found.setdefault(getattr(call, self.what), Figures()).add(call)
-
-    def most_first(self) -> dict[str | None, Figures]:
-        """The figures by each value, the most calls first."""
-        return dict(sorted(self.found.items(), key=lambda one: (-one[1].calls, one[0] or "")))
+def rank_of(percent: int, calls: int) -> int:
+    """The place of the duration that so many of a hundred calls keep, from 0 on, by nearest rank."""
+    return max(ceil(calls * percent / 100) - 1, 0)
 
 
 def spark_line(counts: Sequence[int], bars: str = BARS) -> str:

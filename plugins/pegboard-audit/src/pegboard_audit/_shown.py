@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING
 
 from pegboard.cli import answer_stream, can_show, columns_of, emit_line, emit_table, is_terminal, printable_line
-from pegboard_audit._figures import ASCII_BARS, BARS, milliseconds
+from pegboard_audit._figures import ASCII_BARS, BARS, milliseconds, spark_line
 from pegboard_audit._waterfall import ASCII_BLOCK, BLOCK, bar, bars_of, stages_of
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from pegboard_audit._calls import CallRecord
     from pegboard_audit._families import CallInTree
-    from pegboard_audit._figures import Figures
+    from pegboard_audit._figures import CallFigures
 
 HEADERS = ("time", "tool", "user", "source", "outcome", "ms", "ms by stage", "id")
 RIGHT = (5,)
@@ -27,18 +27,16 @@ MAX_INDENT = 20
 LEAST_BAR = 12
 
 
-def head_line(figures: Figures) -> str:
+def head_line(figures: CallFigures) -> str:
     """Calls, errors, durations, and how the calls came over time."""
-    slowest = figures.slowest
-    assert slowest is not None, "there is a call"
     return ", ".join(
         (
             f"{figures.calls} call{'' if figures.calls == 1 else 's'}",
             f"{figures.errors} error{'' if figures.errors == 1 else 's'}",
-            f"p50 {milliseconds(figures.percentile(50))} ms",
-            f"p95 {milliseconds(figures.percentile(95))} ms",
-            f"slowest {milliseconds(slowest.duration_ms)} ms ({_name(slowest)})",
-            f"by the minute {figures.spark(BARS if _shows(BARS) else ASCII_BARS)}",
+            f"p50 {milliseconds(figures.p50_ms)} ms",
+            f"p95 {milliseconds(figures.p95_ms)} ms",
+            f"slowest {milliseconds(figures.slowest_ms)} ms ({_name(figures.slowest_name)})",
+            f"by the minute {spark_line(figures.by_minute, BARS if _shows(BARS) else ASCII_BARS)}",
         )
     )
 
@@ -46,7 +44,7 @@ def head_line(figures: Figures) -> str:
 def row(call: CallRecord) -> tuple[str, ...]:
     """A row of the table, by `HEADERS`."""
     return (
-        _moment(call.started_at), _name(call), printable_line(call.user_id or "-", MAX_NAME),
+        _moment(call.started_at), _name(call.name), printable_line(call.user_id or "-", MAX_NAME),
         printable_line(call.source or "-", MAX_NAME), _outcome(call), milliseconds(call.duration_ms),
         _stages(call), printable_line(call.id, MAX_NAME),
     )  # fmt: skip
@@ -58,7 +56,7 @@ def line(call: CallRecord) -> str:
     return f"{when}  {name:<20}  {user:<10}  {outcome:<14}  {took:>8} ms  {id_:<14}  {stages}".rstrip()
 
 
-def emit_stats(groups: Mapping[str, Mapping[str | None, Figures]]) -> None:
+def emit_stats(groups: Mapping[str, Mapping[str | None, CallFigures]]) -> None:
     """A table for each group that has anything."""
     headers = ("calls", "errors", "p50 ms", "p95 ms", "slowest ms")
     for number, (title, found) in enumerate((title, found) for title, found in groups.items() if found):
@@ -67,7 +65,7 @@ def emit_stats(groups: Mapping[str, Mapping[str | None, Figures]]) -> None:
         rows = [
             (
                 printable_line(value or "-", MAX_NAME), str(one.calls), str(one.errors),
-                *(milliseconds(one.to_json()[key]) for key in ("p50_ms", "p95_ms", "slowest_ms")),
+                *map(milliseconds, (one.p50_ms, one.p95_ms, one.slowest_ms)),
             )
             for value, one in found.items()
         ]  # fmt: skip
@@ -92,7 +90,7 @@ def emit_call(call: CallRecord, tree: Sequence[CallInTree]) -> None:
 def _facts(call: CallRecord) -> Iterator[str]:
     facts = {
         "call": call.id,
-        "tool": _name(call),
+        "tool": _name(call.name),
         "from": call.source,
         "time": _moment(call.started_at, whole=True),
         "user": call.user_id,
@@ -120,7 +118,7 @@ def _stage_lines(call: CallRecord) -> Iterator[str]:
 def _waterfall(call: CallRecord, tree: Sequence[CallInTree]) -> Iterator[str]:
     """Names in from of those that they called; the call that is shown has a mark, those of another process its id."""
     bars = bars_of(tree)
-    names = [f"{'  ' * min(one.depth, MAX_INDENT)}{_name(one.call)}{_mark(one.call, call)}" for one in bars]
+    names = [f"{'  ' * min(one.depth, MAX_INDENT)}{_name(one.call.name)}{_mark(one.call, call)}" for one in bars]
     outcomes = [_outcome(one.call) for one in bars]
     broad, wide = max(map(len, names)), max(map(len, outcomes))
     width = _room(2 + broad + 8 + 5 + wide + 4)
@@ -159,8 +157,8 @@ def _moment(seconds: float, *, whole: bool = False) -> str:
     return clock if is_today and not whole else f"{time.strftime('%Y-%m-%d', then)} {clock}"
 
 
-def _name(call: CallRecord) -> str:
-    return printable_line(call.name, MAX_NAME) if call.name else "-"
+def _name(name: str | None) -> str:
+    return printable_line(name, MAX_NAME) if name else "-"
 
 
 def _outcome(call: CallRecord) -> str:

@@ -11,20 +11,23 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from pegboard import Stage, Timings, Verdict
 from pegboard.sqlite_files import identity_of
 from pegboard_audit._calls import CallQuery, CallRecord
 from pegboard_audit._database import COLUMNS, damaged, error_of, open_for_reading
 from pegboard_audit._families import CallInTree, tree_of
+from pegboard_audit._figures import CallFigures
 from pegboard_audit.settings import file_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-__all__ = ["AuditReader", "CallInTree", "CallQuery", "CallRecord"]
+__all__ = ["AuditReader", "CallFigures", "CallInTree", "CallQuery", "CallRecord"]
+
+T = TypeVar("T")
 
 PAGE = 1_000
 """Rows that are read at once: no question keeps the file's log from being folded in for long."""
@@ -79,6 +82,38 @@ class AuditReader:
                 raise damaged(self.path) from problem
             yield call
 
+    def figures(self, query: CallQuery | None = None) -> CallFigures | None:
+        """How many calls are meant, how many failed, how long they took and how they came; None: there are none. They
+        are summed in the file, of a million calls in less than half a second.
+
+        Args:
+            query: None: all.
+
+        Raises:
+            AuditError: as of `calls`.
+
+        .. versionadded:: 0.1
+        """
+        from pegboard_audit._summing import figures_of
+
+        return self._sum(figures_of, query)
+
+    def figures_by(self, query: CallQuery | None = None) -> dict[str, dict[str | None, CallFigures]]:
+        """The figures by `name`, by `user_id`, and of calls that failed by `code`, each by its values, the most calls
+        first; all three are empty where there are none.
+
+        Args:
+            query: None: all.
+
+        Raises:
+            AuditError: as of `calls`.
+
+        .. versionadded:: 0.1
+        """
+        from pegboard_audit._summing import figures_by
+
+        return self._sum(figures_by, query) or {"name": {}, "user_id": {}, "code": {}}
+
     def last_seq(self) -> int:
         """The `seq` of the last call that was written; 0: none was.
 
@@ -117,6 +152,24 @@ class AuditReader:
             AuditError: as of `calls`.
         """
         return tree_of(call, self.calls)
+
+    def _sum(self, sum_up: Callable[[Any, str, tuple[Any, ...]], T], query: CallQuery | None) -> T | None:
+        """What is summed up of the calls as they are at one moment; None: there is no file."""
+        condition, values = (query or CallQuery()).where()
+        try:
+            connection = self._ready()
+            if connection is None:
+                return None
+            connection.execute("BEGIN")
+            try:
+                return sum_up(connection.execute, condition, tuple(values))
+            finally:
+                connection.execute("ROLLBACK")
+        except sqlite3.Error as problem:
+            self.close()
+            raise error_of(problem, self.path) from problem
+        except (ValueError, TypeError) as problem:  # somebody else wrote into it
+            raise damaged(self.path) from problem
 
     def _rows(self, query: CallQuery, newest: int | None) -> Iterator[tuple[Any, ...]]:
         """Page by page: `seq` is what the next page begins behind."""
