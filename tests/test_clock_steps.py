@@ -29,7 +29,8 @@ STEPS: dict[str, str] = {
     "pegboard-mcp/client/oauth": "forward: tokens are renewed early; back: one is refused, and logged in again",
     "pegboard-mcp/lock/memory": "since when something is known, for people: of a moment ahead its date is said",
     "pegboard-mcp/server/auth": "when a token expires: forward, it is asked about; back, it is known for a minute more",
-    "pegboard-mcp/server/handles": "instances agree on it. Forward by more than a question is open: it is asked again",
+    "pegboard-mcp/server/handles": "instances agree on it. Forward by more than a question is open: it is asked again;"
+    " back by a minute: the instance that was before this one is taken for one beside it",
     "pegboard-mcp/server/task_stores": "in a file of several processes; forward by more than `task_ttl_s` it is gone",
     "pegboard-mcp/server/tasks": "it is told; another instance may take a task for lost, for 10 s after a step",
     "pegboard-memory/_store": "it is shown; the order is that of writing",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import json
 from contextlib import asynccontextmanager
 from functools import partial
@@ -135,6 +136,22 @@ async def test_what_could_be_framed_in_two_ways_ends_the_connection(front: HttpA
         assert got.count(b"HTTP/1.1 ") <= 1
         assert not got or got.split(b" ")[1] in (b"400", b"501"), got
         assert b"nothing is served here" not in got
+
+
+@pytest.mark.parametrize("kind", ["gateway", "http", "sse"])
+@pytest.mark.parametrize("coding", [b"gzip", b"GZIP", b"br", b"identity, gzip", b"x-unknown", b"identity"])
+async def test_a_body_that_is_packed_is_told_to_come_as_it_is(host_with: Any, kind: str, coding: bytes) -> None:
+    path = {"gateway": b"/tools/who", "http": b"/mcp", "sse": b"/messages/?session_id=" + b"0" * 32}[kind]
+    plain = b"{}" if kind == "gateway" else json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"}).encode()
+    body = plain if coding == b"identity" else gzip.compress(plain)
+    lines = (b"Content-Encoding: " + coding, b"Content-Length: %d" % len(body), b"Connection: close")
+    async with serving(kind, host_with) as port:
+        answer = await answer_to(port, request(*lines, body=body, path=path))
+    if coding == b"identity":
+        assert not answer.startswith(b"HTTP/1.1 415")
+    else:
+        assert answer.startswith(b"HTTP/1.1 415")
+        assert b"without Content-Encoding" in answer
 
 
 async def test_a_body_in_chunks_and_a_trailer_are_taken(front: HttpApp) -> None:

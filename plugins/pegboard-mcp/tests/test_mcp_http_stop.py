@@ -121,6 +121,67 @@ async def test_a_question_that_is_open_can_still_be_answered(over_http: Callable
         assert last["result"]["content"][0]["text"] == "yes"
 
 
+ASKS = {"io.modelcontextprotocol/clientCapabilities": {"elicitation": {}}}
+
+
+def answered(message: Any, asked: Any) -> Any:
+    """The next round of a call: yes to all that it asks."""
+    answers = {key: {"action": "accept", "content": {}} for key in asked["inputRequests"]}
+    more = {"requestState": asked["requestState"], "inputResponses": answers}
+    return {**message, "id": 99, "params": {**message["params"], **more}}
+
+
+@pytest.mark.usefixtures("either_path")
+async def test_a_question_that_is_open_can_still_be_answered_by_another_request(over_http: Callable[..., Any]) -> None:
+    """As from 2026-07-28 on: what is new is refused, but not what the calls that have begun wait for."""
+    async with over_http() as served, trio.open_nursery() as nursery:
+        ask = served.message("ask", **ASKS)
+        asked = (await served.raw.post(served.url, json=ask, headers=served.headers(ask))).json()["result"]
+        served.tools.started = trio.Event()
+        nursery.start_soon(served.call, "wait")
+        await served.tools.started.wait()
+        served.stop()
+        assert (await refuses(served)).status_code == 503
+        more = answered(ask, asked)
+        said = (await served.raw.post(served.url, json=more, headers=served.headers(more))).json()
+        assert said["result"]["content"][0]["text"] == "yes"
+        again = (await served.raw.post(served.url, json=more, headers=served.headers(more))).json()
+        assert again["error"]["code"] == -32602  # no state is good twice
+        served.tools.go.set()
+
+
+async def test_a_question_over_a_websocket_can_still_be_answered_by_another_request(
+    over_http: Callable[..., Any],
+) -> None:
+    async with over_http("websocket") as served, trio_websocket.open_websocket_url(served.url) as socket:
+
+        async def send(message: Any) -> None:
+            await socket.send_message(json.dumps(message))
+
+        async def receive() -> Any:
+            return json.loads(await socket.get_message())
+
+        ask = served.message("ask", **ASKS)
+        await send(ask)
+        asked = (await receive())["result"]
+        served.tools.started = trio.Event()
+        await send(served.message("wait"))
+        await served.tools.started.wait()
+        served.stop()
+        while "error" not in (refused := await call_add(send, receive, served)):
+            await trio.sleep(0.01)
+        assert refused["error"]["data"]["details"]["reason"] == "stopping"
+        await send(answered(ask, asked))
+        assert (await receive())["result"]["content"][0]["text"] == "yes"
+        served.tools.go.set()
+        assert (await receive())["result"]["content"][0]["text"] == "waited"
+
+
+async def call_add(send: Any, receive: Any, served: Any) -> Any:
+    await send(served.message("add", {"a": 1, "b": 2}))
+    return await receive()
+
+
 @pytest.mark.parametrize("kind", ["fast", "sdk", "session"])
 async def test_a_call_that_takes_longer_than_the_limit_is_answered_that_nobody_knows(
     over_http: Callable[..., Any], kind: str

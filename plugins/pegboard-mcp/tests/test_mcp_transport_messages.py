@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from mcp_types import jsonrpc_message_adapter
 
 from pegboard_mcp.client.transports._messages import message_of, read_message, refused_answer
+from pegboard_mcp.server.messages import message_of as served_message_of
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(), lambda inner: st.lists(inner),
@@ -89,3 +90,22 @@ def test_an_answer_that_is_none_is_refused_in_the_name_of_its_request(said: str,
     if refused is not None:
         assert refused.id == 1
         assert read_message(said) == refused
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ({"jsonrpc": "1.0", "id": 1, "method": "ping"}, 'jsonrpc has to be "2.0"'),
+        ({"id": 1, "method": "ping"}, 'jsonrpc has to be "2.0"'),
+        ({"jsonrpc": "2.0", "id": None, "method": "ping"}, "id has to be a string or an integer"),
+        ({"jsonrpc": "2.0", "id": 1.5, "method": "ping"}, "id has to be a string or an integer"),
+        ({"jsonrpc": "2.0", "id": True, "method": "ping"}, "id has to be a string or an integer"),
+        ({"jsonrpc": "2.0", "id": 1}, "a message has a method, a result or an error"),
+        ({"jsonrpc": "2.0", "id": 1, "method": 5}, "method has to be a string"),
+        ({"jsonrpc": "2.0", "id": 1, "method": "ping", "params": [1]}, "params has to be an object"),
+        ({"jsonrpc": "2.0", "id": 1, "error": 5}, "no JSON-RPC 2.0 message"),
+    ],
+)
+def test_what_is_not_a_message_is_told_why(said: dict[str, Any], why: str) -> None:
+    with pytest.raises(ValueError, match=f"Invalid request: {why}"):
+        served_message_of(json.dumps(said))

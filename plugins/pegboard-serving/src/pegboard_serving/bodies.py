@@ -64,8 +64,9 @@ class Bodies:
         stands at its end; of one that says that it is longer still the beginning must do.
 
         Raises:
-            BodyError: 408: it comes too slowly; 503: too many are under way.
+            BodyError: 408: it comes too slowly; 415: it is packed; 503: too many are under way.
         """
+        _require_plain(scope)
         place = Place(owner)
         if not self._places.take(place):
             raise BodyError(503, "too many bodies are under way")
@@ -92,3 +93,14 @@ class Bodies:
                 return TooLong(length, body.kept[:EDGE], b"") if body.size <= self.limit else body.take()
             if not message.get("more_body", False):
                 return body.take()
+
+
+def _require_plain(scope: Mapping[str, Any]) -> None:
+    """Require that a body is not packed: nothing is unpacked for clients (RFC 9110, section 15.5.16).
+
+    Raises:
+        BodyError: 415.
+    """
+    codings = {value.strip().lower() for name, value in scope["headers"] if name == b"content-encoding"}
+    if codings - {b"", b"identity"}:
+        raise BodyError(415, "the body is packed: send it as it is, without Content-Encoding")

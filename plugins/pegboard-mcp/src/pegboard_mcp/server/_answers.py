@@ -54,7 +54,7 @@ async def refuse(flights: Flights, message: Any, send: Send) -> bool:
     except NoMessageError as problem:
         await answer_error(send, 400, problem)
         return True
-    if flights.stopping and "method" in message and "id" in message:
+    if "method" in message and "id" in message and flights.refuses(message["method"], message.get("params")):
         await answer_json(send, 503, refusal(message["id"]), retry=True)
         return True
     return False

@@ -1,8 +1,9 @@
 """Calls in flight, whatever transport they came by, and the orderly end of serving.
 
 An end has three steps. New calls are refused, and those in flight go on; nothing else changes, so that a client can
-still answer what a running call asks. When all are answered, or the limit is over, what lasts is ended: streams that
-wait for news, and calls that took too long, which are answered with OUTCOME_UNKNOWN. Then the port is closed.
+still answer what a running call asks, be it by another request. When all are answered, or the limit is over, what lasts
+is ended: streams that wait for news, and calls that took too long, which are answered with OUTCOME_UNKNOWN. Then the
+port is closed.
 
 A call is in flight from the moment it was read to the moment its answer was given to the operating system, so that no
 answer is lost which the client could have been told of.
@@ -62,6 +63,14 @@ class Flights:
     def lasting_count(self) -> int:
         """How many streams wait for news."""
         return len(self._lasting)
+
+    def refuses(self, method: Any, params: Any) -> bool:
+        """Whether a request is not begun because serving ends. One is that belongs to what has begun: a call that asks
+        something waits for the answer, and one that is a task is asked for."""
+        if not self.stopping:
+            return False
+        is_about_task = isinstance(method, str) and method.startswith("tasks/")
+        return not (is_about_task or (isinstance(params, dict) and "requestState" in params))
 
     def begin(self) -> None:
         """A call was read."""
@@ -225,7 +234,7 @@ class Watched:
             return True
         key = item.message.id
         self._on_request()
-        if self._flights.stopping:
+        if self._flights.refuses(item.message.method, item.message.params):
             await self._refuse(refusal(key))
             return False
         if self._count + len(self._listening) >= MAX_IN_FLIGHT:

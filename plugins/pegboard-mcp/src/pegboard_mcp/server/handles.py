@@ -11,6 +11,7 @@ import base64
 import hashlib
 import hmac
 import json
+import logging
 import secrets
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from pegboard_serving import Caller
+
+log = logging.getLogger("pegboard.mcp.serve")
 
 MAC_BYTES = 32
 MAX_SEALED = 2_000
@@ -33,6 +36,9 @@ SESSION = "session"
 """... the id of a session of the handshake era, ..."""
 TASK = "task"
 """... the id of a task."""
+APART_S = 60.0
+"""Clocks of machines differ a little, in seconds."""
+MAX_TWINS = 100
 EXTENSION = "io.modelcontextprotocol/tasks"
 """What a client declares that takes tasks."""
 
@@ -42,6 +48,16 @@ class Name(NamedTuple):
 
     machine: str
     process: str
+
+    @property
+    def program(self) -> str:
+        """What the processes of one program have in common."""
+        return self.process.partition("-")[0]
+
+
+def new_program() -> str:
+    """The name of a program; that of each of its processes begins with it."""
+    return secrets.token_hex(8)
 
 
 RESULT_MAC_CHARS = 8
@@ -116,22 +132,48 @@ class Handles:
 
     def __init__(self, seal: Seal | None = None, own: Name | None = None) -> None:
         self.seal = seal or Seal()
-        self.own = own or Name("", secrets.token_urlsafe(9))
+        self.own = own or Name("", new_program())
         self.is_over: Callable[[Name], bool] = lambda name: False
         """Whether an instance is known to be no more."""
         self.is_shared = seal is not None
+        self._began_s = time.time()
+        self._twins: set[str] = set()
 
     def give(self, kind: str, id_: str, *, bound_to: str = "", for_s: float | None = None) -> str:
         """A handle of something that this instance has."""
-        return self.seal.seal(kind, [*self.own, id_], bound_to=bound_to, for_s=for_s)
+        return self.seal.seal(kind, [*self.own, id_, int(time.time())], bound_to=bound_to, for_s=for_s)
 
     def read(self, kind: str, text: Any, *, bound_to: str = "") -> Sealed | None:
         """Whose it is, and what; None: no instance gave it out for this."""
         values = self.seal.open(kind, text, bound_to=bound_to)
-        if values is None:
-            return None
-        machine, process, id_ = values
-        return Sealed(Name(machine, process), id_)
+        match values:
+            case [str(machine), str(process), str(id_), int(given_s)]:
+                name = Name(machine, process)
+                self._look_for_twin(name, given_s)
+                return Sealed(name, id_)
+        return None  # or by another version, which has other values in it
+
+    def has_twin(self, name: Name) -> bool:
+        """Whether an instance is one of another program that is called as this one, and serves at the same time."""
+        return name.program in self._twins and name.machine == self.own.machine
+
+    def _look_for_twin(self, name: Name, given_s: int) -> None:
+        """Who gives out something long after this one began, under its name, is not the one that was before it."""
+        if (
+            not name.machine
+            or name.machine != self.own.machine
+            or name.program == self.own.program
+            or name.program in self._twins
+            or given_s < self._began_s + APART_S
+            or len(self._twins) >= MAX_TWINS
+        ):
+            return
+        self._twins.add(name.program)
+        log.warning(
+            "another program serves as the instance %r at the same time; give each machine a name of its own: instance"
+            " in [plugins.mcp]",
+            name.machine,
+        )
 
     def result_id(self) -> str:
         """An id of a result that this instance stores."""

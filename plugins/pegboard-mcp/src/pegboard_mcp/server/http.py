@@ -120,6 +120,8 @@ class HttpApp:
             yield
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._instances is not None:
+            send = self._instances.marking(scope, send)
         if status := self._check.judge(scope["headers"]):
             await answer_plainly(scope, send, status, b"this host or origin is not served here")
             return

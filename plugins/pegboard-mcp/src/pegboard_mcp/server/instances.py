@@ -13,8 +13,8 @@ key that all instances share, so that it is no door for whoever else can send th
 from __future__ import annotations
 
 import contextlib
+import logging
 import re
-import secrets
 import socket
 import sys
 from functools import partial
@@ -23,12 +23,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qs
 
 import trio
+from mcp_types import INVALID_REQUEST
 
-from pegboard_mcp.server._answers import Answering, answer_json, in_flight, lasting
+from pegboard import ErrorCode, ToolError
+from pegboard_mcp.server._answers import JSON, Answering, answer_json, in_flight, lasting
 from pegboard_mcp.server._flights import refusal
 from pegboard_mcp.server._sdk import MCP_SESSION_ID_HEADER
 from pegboard_mcp.server.auth import CALLER, answer_plainly
-from pegboard_mcp.server.errors import error_answer
+from pegboard_mcp.server.errors import error_answer, error_json
 from pegboard_mcp.server.handles import (
     SESSION,
     STATE,
@@ -39,6 +41,7 @@ from pegboard_mcp.server.handles import (
     bound_to,
     elsewhere,
     lost,
+    new_program,
     owner_text,
 )
 from pegboard_mcp.server.listening import LISTEN, MAX_TASK_IDS, task_ids_of
@@ -56,10 +59,17 @@ if TYPE_CHECKING:
     from pegboard_mcp.settings import McpSettings
     from pegboard_serving import Caller
 
+log = logging.getLogger("pegboard.mcp.serve")
+
 FORWARDED = b"pegboard-forwarded"
 """The header of a request that comes from another instance: the client's address, sealed."""
 FORWARDED_S = 60.0
 """How long that is good, in seconds: clocks of machines differ a little."""
+ANSWERED = b"pegboard-answered"
+"""The header of an answer to such a request: sealed for that very one, so that nobody else answers for an instance."""
+MISDIRECTED = 421
+NOT_THERE, NO_INSTANCE = "not there", "no instance"
+"""Why a request was not answered where it belongs: nobody read it; whoever did is not an instance of ours."""
 READ_RESULT = "read_result"
 """The core's tool that reads on in a result which was too long to show."""
 HOPS = "pegboard.hops"
@@ -75,9 +85,9 @@ PASSED_ON = frozenset(
 )
 """What of a request's headers the other instance is told, beside those that begin with `mcp-`."""
 PASSED_BACK = (
-    *("cache-control", "content-length", "content-type", "mcp-session-id", "retry-after", "www-authenticate"),
-    "x-accel-buffering",
+    *("cache-control", "content-type", "mcp-session-id", "retry-after", "www-authenticate", "x-accel-buffering"),
 )
+"""What of the answer's headers the client is told."""
 
 
 class Placed(NamedTuple):
@@ -106,7 +116,7 @@ class Instances:
     """
 
     def __init__(self, settings: McpSettings, shared: SharedPort | None = None, carrier: Carrier | None = None) -> None:
-        process = secrets.token_urlsafe(9) if shared is None else shared.process
+        process = new_program() if shared is None else shared.process
         key = settings.state_key or (None if shared is None else shared.key)
         self.handles = Handles(Seal(key), Name(settings.instance or "", process))
         self.handles.is_over = self.is_over
@@ -114,6 +124,7 @@ class Instances:
         self._folder = None if shared is None else shared.folder
         self._clients: dict[Target, Client] = {}
         self._carrier = carrier
+        self._warned: set[str] = set()
 
     @contextlib.asynccontextmanager
     async def open(self, serve: Callable[..., Awaitable[None]], app: ASGIApp) -> AsyncIterator[None]:
@@ -152,7 +163,7 @@ class Instances:
         """Whether an instance is known to be no more: a process of this machine that ended."""
         if name.machine != self.handles.own.machine or self.is_own(name):
             return False
-        if self._is_beside(name):
+        if self._is_beside(name) or self.handles.has_twin(name):
             return False
         # Without a name it may as well be another machine, where others than the processes of one program are reached.
         return bool(name.machine) or (self._folder is not None and self._carrier is None)
@@ -229,12 +240,24 @@ class Instances:
 
     def _as_sent(self, scope: Scope) -> Scope:
         """A request as if its client had sent it here, whichever instance did."""
-        text = next((value for name, value in scope["headers"] if name == FORWARDED), None)
-        values = None if text is None else self.handles.seal.open("forwarded", text.decode("latin-1"))
-        if values is None:
-            return scope
-        client, hops = values
-        return {**scope, "client": (client, 0), HOPS: hops}
+        match self.handles.seal.open("forwarded", _forwarded_in(scope)):
+            case [str(client), int(hops)]:
+                return {**scope, "client": (client, 0), HOPS: hops}
+        return scope
+
+    def marking(self, scope: Scope, send: Send) -> Send:
+        """A `send` that says to the instance which forwarded a request that one of them answers it."""
+        forwarded = _forwarded_in(scope)
+        if scope["type"] != "http" or self.handles.seal.open("forwarded", forwarded) is None:
+            return send
+        mark = (ANSWERED, self.handles.seal.seal("answered", [], bound_to=str(forwarded)).encode())
+
+        async def marking(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message = {**message, "headers": [*message["headers"], mark]}
+            await send(message)
+
+        return marking
 
     def _sealing(self, send: Send) -> Send:
         """A `send` that tells the client the id of its session, sealed."""
@@ -279,20 +302,32 @@ class Instances:
         receive: Receive,
         send: Send,
         *,
+        of_session: bool = False,
         here: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         """Have another instance answer a request; `here`: serves it where that one is not there."""
-        if not await self._forwarded(name, body, request_id, scope, receive, send):
-            await (self._not_there(name, request_id, scope, send) if here is None else here())
+        why = await self._forwarded(name, body, request_id, scope, receive, send)
+        if why is None:
+            return
+        if here is not None:
+            await here()
+        elif why == NO_INSTANCE:
+            await _answer_lost(request_id, scope, send, not_one_of_us())
+        elif not self.is_over(name):
+            await self._not_now(request_id, scope, send)
+        elif of_session:
+            await _answer_over(request_id, scope, send)
+        else:
+            await _answer_lost(request_id, scope, send, lost())
 
     async def _forwarded(
         self, name: Name, body: bytes, request_id: Any, scope: Scope, receive: Receive, send: Send
-    ) -> bool:
-        """Whether another instance was there, and what it answered, or that it is lost, was passed back."""
+    ) -> str | None:
+        """Why no instance answered; None: it did, or is lost, and that was passed back."""
         hops = scope.get(HOPS, 0)
         target = self.find(name) if hops < MAX_HOPS else None
         if target is None:
-            return False
+            return NOT_THERE
         async with trio.open_nursery() as nursery:
 
             async def watch() -> None:
@@ -301,12 +336,39 @@ class Instances:
                 nursery.cancel_scope.cancel()  # which the other instance takes as it would from the client
 
             nursery.start_soon(watch)
-            answer = await self._ask(target, name, hops, body, scope)
-            was_read = not _never_read(answer)
-            if was_read:
-                await self._pass_back(answer, request_id, scope, send)
+            client = scope.get("client")
+            values = [client[0] if client else "", hops + 1]
+            forwarded = self.handles.seal.seal("forwarded", values, for_s=FORWARDED_S)
+            answer = await self._ask(target, name, forwarded, body, scope)
+            why = await self._refused(answer, name, forwarded)
+            if why is None:
+                await _pass_back(answer, request_id, scope, send)
             nursery.cancel_scope.cancel()
-        return was_read
+        return why
+
+    async def _refused(self, answer: Carried | Failure, name: Name, forwarded: str) -> str | None:
+        """Why what came is not an instance's answer to what was forwarded; None: it is, or that is not known."""
+        from pegboard_httpclient import Failure
+
+        if isinstance(answer, Failure):
+            return NOT_THERE if _never_read(answer) else None
+        mark = answer.headers.get(ANSWERED.decode())
+        is_marked = self.handles.seal.open("answered", mark, bound_to=forwarded) is not None
+        if is_marked and answer.status != MISDIRECTED:
+            return None
+        await answer.aclose()
+        if name.machine not in self._warned:
+            self._warned.add(name.machine)
+            # Of what answers nothing is repeated but the status: it is whoever listens there.
+            log.warning(
+                "the instance %r is not reached where [plugins.mcp.instances] says (%s, status %d)",
+                name.machine,
+                "it does not serve that name of a host: see allowed_hosts there"
+                if is_marked
+                else "what answers there does not have the same state_key, or is not an instance",
+                answer.status,
+            )
+        return NOT_THERE if is_marked else NO_INSTANCE
 
     async def forward_message(
         self,
@@ -318,23 +380,22 @@ class Instances:
         receive: Receive,
         send: Send,
         *,
+        of_session: bool = False,
         here: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         """Have another instance answer what was posted, as one of the calls in flight here."""
         is_request = isinstance(message, dict) and "method" in message and "id" in message
         request_id = message["id"] if is_request else None
-        if is_request and flights.stopping:
+        if is_request and flights.refuses(message["method"], message.get("params")):
             await answer_json(send, 503, refusal(request_id), retry=True)
             return
-        forward = partial(self.forward, name, body, request_id, here=here)
+        forward = partial(self.forward, name, body, request_id, of_session=of_session, here=here)
         if is_request and message["method"] == LISTEN:
             await lasting(flights, forward, scope, receive, send)
         else:
             await in_flight(flights, forward, scope, receive, send, request_id)
 
-    async def _ask(self, target: Target, name: Name, hops: int, body: bytes, scope: Scope) -> Carried | Failure:
-        client = scope.get("client")
-        forwarded = self.handles.seal.seal("forwarded", [client[0] if client else "", hops + 1], for_s=FORWARDED_S)
+    async def _ask(self, target: Target, name: Name, forwarded: str, body: bytes, scope: Scope) -> Carried | Failure:
         headers = [(FORWARDED.decode(), forwarded), ("Accept-Encoding", "identity")]
         for key, value in scope["headers"]:
             if (key in PASSED_ON or key.startswith(b"mcp-")) and value.isascii():
@@ -362,46 +423,80 @@ class Instances:
             self._clients[target] = known
         return known
 
-    async def _pass_back(self, answer: Carried | Failure, request_id: Any, scope: Scope, send: Send) -> None:
-        from pegboard_httpclient import Failure
-
-        if isinstance(answer, Failure):
-            await _answer_lost(request_id, scope, send)
-            return
-        answering = Answering(send)
-        try:
-            headers = [
-                (key.encode("ascii"), value.encode("latin-1", "replace"))
-                for key in PASSED_BACK
-                if (value := answer.headers.get(key)) is not None
-            ]
-            await answering({"type": "http.response.start", "status": answer.status, "headers": headers})
-            while isinstance(piece := await answer.piece(), bytes):
-                await answering({"type": "http.response.body", "body": piece, "more_body": True})
-            await answering.end(None if piece is None or request_id is None else error_answer(request_id, lost()))
-        finally:
-            await answer.aclose()
-
-    async def _not_there(self, name: Name, request_id: Any, scope: Scope, send: Send) -> None:
-        if self.is_over(name):
-            await _answer_lost(request_id, scope, send)
-        elif request_id is None:
+    async def _not_now(self, request_id: Any, scope: Scope, send: Send) -> None:
+        if request_id is None:
             await answer_plainly(scope, send, 503, b"its instance cannot be reached now", retry=True)
         else:
             await answer_json(send, 503, error_answer(request_id, elsewhere()), retry=True)
 
 
-def _never_read(answer: Carried | Failure) -> bool:
-    from pegboard_httpclient import Failure, Kind
+def not_one_of_us() -> ToolError:
+    """Who answered for an instance is not one."""
+    message = "what answered for the instance that has this is not one; how far it came is not known"
+    return ToolError(ErrorCode.OUTCOME_UNKNOWN, message, reason="instance")
 
-    return isinstance(answer, Failure) and (answer.never_stood or answer.kind is Kind.UNSENDABLE)
+
+def _forwarded_in(scope: Scope) -> str | None:
+    return next((value.decode("latin-1") for name, value in scope["headers"] if name == FORWARDED), None)
 
 
-async def _answer_lost(request_id: Any, scope: Scope, send: Send) -> None:
+async def _pass_back(answer: Carried | Failure, request_id: Any, scope: Scope, send: Send) -> None:
+    from pegboard_httpclient import Failure
+
+    if isinstance(answer, Failure):
+        await _answer_lost(request_id, scope, send, lost())
+        return
+    answering = Answering(send)
+    try:
+        headers = [
+            (key.encode("ascii"), value.encode("latin-1", "replace"))
+            for key in PASSED_BACK
+            if (value := answer.headers.get(key)) is not None
+        ]
+        is_stream = not answer.headers.get("content-type", JSON.decode()).startswith(JSON.decode())
+        start = {"type": "http.response.start", "status": answer.status, "headers": headers}
+        if is_stream:
+            await answering(start)
+        whole = b""
+        while isinstance(piece := await answer.piece(), bytes):
+            if is_stream:
+                await answering({"type": "http.response.body", "body": piece, "more_body": True})
+            else:  # only a whole one is JSON
+                whole += piece
+        if piece is not None and not is_stream:
+            await _answer_lost(request_id, scope, send, lost())
+        elif is_stream:
+            await answering.end(None if piece is None or request_id is None else error_answer(request_id, lost()))
+        else:
+            headers.append((b"content-length", b"%d" % len(whole)))
+            await answering(start)
+            await answering({"type": "http.response.body", "body": whole})
+    finally:
+        await answer.aclose()
+
+
+def _never_read(failure: Failure) -> bool:
+    from pegboard_httpclient import Kind
+
+    return failure.never_stood or failure.kind is Kind.UNSENDABLE
+
+
+async def _answer_lost(request_id: Any, scope: Scope, send: Send, error: ToolError) -> None:
     if request_id is None:
         await answer_plainly(scope, send, 404, b"its instance is gone")
     else:
-        await answer_json(send, 200, error_answer(request_id, lost()))
+        await answer_json(send, 200, error_answer(request_id, error))
+
+
+async def _answer_over(request_id: Any, scope: Scope, send: Send) -> None:
+    """404, upon which a client begins a new session (2025-11-25, transports, "Session Management")."""
+    if request_id is None:
+        await answer_plainly(scope, send, 404, b"its instance is gone")
+        return
+    message = "Session not found: its instance is gone; initialize anew"
+    error = ToolError(ErrorCode.NOT_FOUND, message, reason="instance", executed=False)
+    answer = {"jsonrpc": "2.0", "id": request_id, "error": {**error_json(error), "code": INVALID_REQUEST}}
+    await answer_json(send, 404, answer)
 
 
 def socket_of(folder: str, process: str) -> Path:

@@ -82,4 +82,19 @@ def message_in(value: Any) -> JSONRPCMessage:
             return JSONRPCResponse(jsonrpc=value.get("jsonrpc"), id=given, result=value["result"])  # type: ignore[arg-type]
         return JSONRPCError(jsonrpc=value.get("jsonrpc"), id=given, error=value.get("error"))  # type: ignore[arg-type]
     except ValueError:
-        raise NoMessageError(INVALID_REQUEST, "Invalid request: no JSON-RPC 2.0 message", given) from None
+        raise NoMessageError(INVALID_REQUEST, f"Invalid request: {_fault_of(value)}", given) from None
+
+
+def _fault_of(value: dict[str, Any]) -> str:
+    """What keeps an object from being a JSON-RPC message."""
+    if value.get("jsonrpc") != "2.0":
+        return 'jsonrpc has to be "2.0"'
+    if "id" in value and not isinstance(value["id"], str) and type(value["id"]) is not int:
+        return "id has to be a string or an integer"
+    if not value.keys() & {"method", "result", "error"}:
+        return "a message has a method, a result or an error"
+    if "method" in value and not isinstance(value["method"], str):
+        return "method has to be a string"
+    if "method" in value and not isinstance(value.get("params", {}), dict):
+        return "params has to be an object"
+    return "no JSON-RPC 2.0 message"

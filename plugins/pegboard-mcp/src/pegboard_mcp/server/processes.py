@@ -180,6 +180,7 @@ class Processes:
         self._stop_s = stop_s
         self._tell = tell
         self._key = secrets.token_urlsafe(32)
+        self._program = secrets.token_hex(8)
         self._folder = ""
         self._places: list[Child] = []
         self._alive: set[Child] = set()
@@ -255,7 +256,7 @@ class Processes:
     async def _start(self, nursery: trio.Nursery, pause_s: float = 0.0) -> Child | None:
         """A child that serves; None: it did not come to that."""
         ours, theirs = socket.socketpair()
-        name = secrets.token_urlsafe(9)
+        name = f"{self._program}-{secrets.token_hex(4)}"
         with theirs:
             process = await trio.lowlevel.open_process(
                 [*self._command, "--handed-over", str(theirs.fileno())],

@@ -144,7 +144,7 @@ class SseEndpoints:
             place = self._instances.place_of_stream(scope, send)
             if place.elsewhere is not None:
                 await self._instances.forward_message(
-                    self._flights, place.elsewhere, body, message, place.scope, receive, send
+                    self._flights, place.elsewhere, body, message, place.scope, receive, send, of_session=True
                 )
                 return
             scope = place.scope

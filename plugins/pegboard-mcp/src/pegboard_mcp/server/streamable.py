@@ -118,11 +118,12 @@ class Streamable:
         """Serve a request of a session of another instance."""
         assert self._instances is not None
         if scope["method"] != "POST":
-            await lasting(self._flights, partial(self._instances.forward, name, b"", None), scope, receive, send)
+            forward = partial(self._instances.forward, name, b"", None, of_session=True)
+            await lasting(self._flights, forward, scope, receive, send)
             return
         read = await read_message(scope, receive, send, self._bodies)
         if read is not None:
-            await self._instances.forward_message(self._flights, name, *read, scope, receive, send)
+            await self._instances.forward_message(self._flights, name, *read, scope, receive, send, of_session=True)
 
     async def _serve_here(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request, as one of its session."""
