@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from pegboard.config import _files
+
 
 def _needs(module):
     return pytest.mark.skipif(importlib.util.find_spec(module) is None, reason=f"{module} is not installed here")
@@ -21,12 +23,17 @@ WRONG = {
     "unreadable": b"",
     "not UTF-8": b"\xff\xfe\x00bad",
     "broken": b'{"a": \n',
+    "a pipe": None,
 }
 ALL = tuple(WRONG)
-TEXT = ALL[:4]
+TEXT = (*ALL[:4], "a pipe")
 """What is wrong with a file that need be nothing but text."""
-WRITABLE = ("behind a file", "a folder")
+WRITABLE = ("behind a file", "a folder", "a pipe")
 """What is wrong with a file that is to be written."""
+
+RECORDED = (*ALL[1:], *WRITABLE[:1])
+FOLDER = ("missing", "a file", "a pipe")
+"""What is wrong with a file that is read and written, and with a folder."""
 
 # words with `{}` for the file; how the file is called; what was expected; what may be wrong with it; the plugin
 INTERFACES = {
@@ -36,7 +43,8 @@ INTERFACES = {
     "trust": (["trust", "{}"], "my.toml", "TOML|a file that is there", ALL),
     "trust found": (["trust", "{}"], "pegboard.toml", "TOML|a file that is there", ALL),
     "--log-json": (["--log-json", "{}", "call", "add", "a=1"], "log.json", "can be appended|where a folder", WRITABLE),
-    "batch": (["batch", "{}"], "calls.jsonl", "one call a line", ("missing", "unreadable")),
+    "batch": (["batch", "{}"], "calls.jsonl", "one call a line", ("missing", "unreadable", "a pipe")),
+    "call --record": (["call", "add", "a=1", "--record", "{}"], "r.json", "name another|where a folder", RECORDED),
     "call --args": (["call", "add", "--args", "@{}"], "a.json", "cannot be read|holds no arguments", ALL),
     "new --in": (["new", "plugin", "my", "--in", "{}"], "x", "you may write|where a folder", (*WRITABLE[:1], "a file")),
     "--mcp-config": (["--mcp-config", "{}", "list"], "s.json", "a file of MCP servers, in JSON", ALL, "mcp"),
@@ -47,7 +55,7 @@ INTERFACES = {
     "chat --attach": (["chat", "--model=echo", "--attach", "{}", "hi"], "a.txt", "attach|UTF-8", TEXT, "chat"),
     "chat --save": (["chat", "--model=echo", "--save", "{}", "hi"], "c.json", "name a|the folder", WRITABLE, "chat"),
     "eval": (["eval", "{}", "--model=echo"], "e.json", "JSON|a file that is there|no file", ALL, "chat"),
-    "toolgen PROJECT": (["toolgen", "init", "{}"], "project", "folder of a project", ("missing", "a file"), "toolgen"),
+    "toolgen PROJECT": (["toolgen", "init", "{}"], "project", "folder of a project", FOLDER, "toolgen"),
     "toolgen --out": (["toolgen", "init", "--library=click", "--out", "{}"], "to", "--out", ("a file",), "toolgen"),
     "toolgen --openapi": (["toolgen", "init", "--openapi", "{}"], "api.json", "OpenAPI|valid", ALL, "toolgen"),
     "toolgen check": (["toolgen", "check", "{}"], "to", "folder", ("missing", "a file"), "toolgen"),
@@ -72,6 +80,8 @@ def _make(name, how):
     elif how == "behind a file":
         path.write_text("")
         path /= "deeper"
+    elif how == "a pipe":
+        os.mkfifo(path)
     elif how == "a file":
         path.write_text("")
     elif how != "missing":
@@ -87,6 +97,7 @@ def _make(name, how):
 def test_a_wrong_file_is_named_as_it_was_written(
     run, tools, monkeypatch, interface, words, name, expected, how, plugins
 ):
+    monkeypatch.setattr(_files, "PIPE_S", 0.01)
     written = _make(name, how)
     if interface == "PEGBOARD_CONFIG":
         monkeypatch.setenv("PEGBOARD_CONFIG", written)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pegboard.config import Config, find_found_file, load_config, trust
+from pegboard.config import Config, _files, find_found_file, load_config, open_named, read_table, trust
 from pegboard.config._files import MAX_BYTES, read_file
 from pegboard.errors import ConfigError
 
@@ -318,3 +320,35 @@ def test_any_text_gives_a_table_or_a_config_error_whose_every_fault_has_a_place(
         assert all(fault.where and fault.expected and fault.got for fault in outcome)
     else:
         assert outcome is None or isinstance(outcome, dict)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+class TestANamedPipe:
+    def test_is_read_as_a_file_is_once_somebody_writes(self, tmp_path):
+        pipe = tmp_path / "pipe"
+        os.mkfifo(pipe)
+        with ThreadPoolExecutor() as threads:
+            writing = threads.submit(pipe.write_bytes, b"x" * 200_000)  # more than a pipe holds
+            with open_named(pipe) as opened:
+                assert opened.read(200_001) == b"x" * 200_000
+            writing.result()
+
+    def test_is_waited_for_while_its_writer_takes_time(self, tmp_path, monkeypatch):
+        pipe = tmp_path / "pipe"
+        os.mkfifo(pipe)
+        monkeypatch.setattr(_files, "PIPE_S", 0)
+        writer = os.open(pipe, os.O_RDWR)  # Linux lets one end be both, so that this waits for nobody
+        with ThreadPoolExecutor() as threads:
+            reading = threads.submit(open_named, pipe)
+            os.write(writer, b"x")
+            with reading.result() as opened:
+                assert opened.read(1) == b"x"
+        os.close(writer)
+
+    def test_into_which_nobody_writes_is_said_and_not_waited_for(self, tmp_path, monkeypatch):
+        os.mkfifo(tmp_path / "pipe.toml")
+        monkeypatch.setattr(_files, "PIPE_S", 0.01)
+        with pytest.raises(
+            ConfigError, match=r"pipe\.toml cannot be read: it is a pipe, and nobody wrote into it within"
+        ):
+            read_table(tmp_path / "pipe.toml")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import types
 
@@ -161,6 +162,13 @@ def test_names_of_sources_are_the_same_wherever_the_files_lie(tmp_path):
 def test_files_that_hold_the_same_are_sources_of_their_own(tmp_path):
     names = [source.name for source in make_sources([write(tmp_path / one) for one in "abc"])]
     assert names[1:] == [f"{names[0]}-2", f"{names[0]}-3"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes are POSIX's")
+def test_a_pipe_is_no_manifest_and_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (source,) = make_sources([str(tmp_path / "pipe")])
+    assert source.known() is None
 
 
 def test_paths_that_are_none_are_faults_of_their_own(tmp_path):

@@ -8,6 +8,7 @@ import contextlib
 import datetime
 import ipaddress
 import json
+import os
 import signal
 from functools import partial
 from pathlib import Path
@@ -418,6 +419,13 @@ def test_a_file_that_holds_no_credentials_is_told_without_its_content(text: str 
         read_credentials(str(file))
     assert caught.value.hint
     assert len(text) < 10 or str(text) not in str(caught.value)
+
+
+def test_a_pipe_of_credentials_that_nobody_writes_is_not_waited_for(tmp_path: Path, monkeypatch: Any) -> None:
+    os.mkfifo(tmp_path / "pipe.creds")
+    monkeypatch.setattr("pegboard.config._files.PIPE_S", 0.01)
+    with pytest.raises(PluginError, match=r"pipe\.creds cannot be read: it is a pipe"):
+        read_credentials(str(tmp_path / "pipe.creds"))
 
 
 def test_a_seed_is_in_no_repr() -> None:

@@ -19,7 +19,6 @@ import stat
 import sys
 import threading
 from collections import OrderedDict, deque
-from pathlib import Path
 from time import perf_counter
 from typing import IO, TYPE_CHECKING, TextIO
 
@@ -29,6 +28,7 @@ from pegboard.cli._lines import Cutter, line_of
 from pegboard.cli._output import OutputError, drop_stdout, note
 from pegboard.cli._program import DONE, TOOL_ERROR, WRONG_USAGE
 from pegboard.cli._terminal import answer_stream, is_terminal
+from pegboard.config import open_named
 from pegboard.dialects._common import call_of
 from pegboard.errors import ErrorCode, PegboardError, ToolError
 from pegboard.results import ToolResult
@@ -117,7 +117,7 @@ def _open(file: str) -> tuple[AbstractContextManager[IO[bytes]], int | None]:
             raise click.UsageError("stdin is closed; name a file")
         return contextlib.nullcontext(sys.stdin.buffer), None
     try:
-        source = Path(file).open("rb", buffering=0)  # noqa: SIM115 - closed by the caller
+        source = open_named(file)
         about = os.fstat(source.fileno())
     except (OSError, ValueError) as problem:
         raise click.UsageError(f"{file} cannot be read: {_reason(problem)}; FILE holds one call a line") from None

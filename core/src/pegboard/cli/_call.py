@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,6 +15,7 @@ from pegboard.cli._program import DONE, TOOL_ERROR, WRONG_USAGE, complete_argume
 from pegboard.cli._terminal import is_terminal
 from pegboard.cli._text import printable, printable_line, taken_out_of
 from pegboard.cli._waiting import waiting
+from pegboard.config import open_named
 from pegboard.content import BinaryContent, TextContent
 from pegboard.limits import JSON_BYTES
 from pegboard.schema.jsontext import JsonTextError, loads
@@ -111,7 +111,7 @@ def _text_of(given: str) -> str | bytes:
     if not given.startswith("@"):
         return given
     try:
-        with Path(given[1:]).open("rb") as file:
+        with open_named(given[1:]) as file:
             return file.read(MAX_ARGUMENTS + 1)
     except (OSError, ValueError) as problem:
         why = getattr(problem, "strerror", None) or "no path that could be opened"

@@ -6,8 +6,10 @@ through aliases, the size of what it stands for are bounded before anything is b
 
 from __future__ import annotations
 
+import errno
 import os
 import re
+import stat
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from pegboard.config._layers import ConfigFault, ValueOrigin
@@ -17,9 +19,12 @@ from pegboard.limits import CONFIG_LEVELS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
+    from typing import BinaryIO
 
 MAX_BYTES = 262_144
 MAX_VALUES = 10_000
+PIPE_S = 5
+"""So long a pipe that somebody named is waited for: who writes into it may begin after who reads."""
 NAMES = ("pegboard.toml", "pyproject.toml", "pegboard.yaml", "pegboard.yml", "agent.yaml", "agent.yml")
 """The names under which a configuration is found; in one directory the first of them counts.
 
@@ -73,7 +78,7 @@ def load_bytes(path: Path, limit: int = MAX_BYTES, *, named: str | None = None) 
         ConfigError: it cannot be read, or is larger than `limit`, in bytes.
     """
     try:
-        with path.open("rb") as file:
+        with open_named(path) as file:
             content = file.read(limit + 1)
     except (OSError, ValueError) as problem:
         why = getattr(problem, "strerror", None) or "no path that could be opened"
@@ -81,6 +86,48 @@ def load_bytes(path: Path, limit: int = MAX_BYTES, *, named: str | None = None) 
     if len(content) > limit:
         raise _unreadable(named or path, f"more than {limit} bytes", "name a smaller file")
     return content
+
+
+def open_named(path: str | os.PathLike[str]) -> BinaryIO:
+    """Open a file that a person named, to read its bytes.
+
+    A pipe is read as a file is, so that a shell may give one (`<(command)`); but where nobody writes into it, `open` of
+    Python would wait for ever.
+
+    Args:
+        path: the file.
+
+    Raises:
+        OSError: it cannot be opened, or is a pipe into which nobody writes for five seconds.
+        ValueError: it is no path.
+
+    .. versionadded:: 0.1
+    """
+    wait = getattr(os, "O_NONBLOCK", 0)
+    number = os.open(path, os.O_RDONLY | wait | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0))
+    try:
+        if wait and stat.S_ISFIFO(os.fstat(number).st_mode):
+            _wait_for_writer(number)
+        if wait:
+            os.set_blocking(number, True)
+        return open(number, "rb")  # noqa: PTH123 - a descriptor, which the caller closes
+    except BaseException:
+        os.close(number)
+        raise
+
+
+def _wait_for_writer(number: int) -> None:
+    import select
+
+    poll = select.poll()
+    poll.register(number, select.POLLIN)
+    if poll.poll(PIPE_S * 1000):
+        return
+    try:
+        os.read(number, 1)  # the end, which is that nobody has it open for writing
+    except BlockingIOError:
+        return  # somebody has, and takes time
+    raise OSError(errno.ETIMEDOUT, f"it is a pipe, and nobody wrote into it within {PIPE_S} s")
 
 
 def read_table(path: Path, *, limit: int = MAX_BYTES, named: str | None = None) -> dict[str, Any]:
@@ -160,7 +207,7 @@ def _decode(content: bytes) -> str:
         return content.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as problem:
         line = content[: problem.start].count(b"\n") + 1
-        raise _RefusedError(f"bytes that are not UTF-8 (line {line})") from None
+        raise _RefusedError(f"bytes that are not UTF-8 (line {line}); save it as UTF-8") from None
 
 
 def _table(value: Any) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import stat
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -188,8 +189,11 @@ class Recording:
             ConfigError: it is not there, or is none.
         """
         try:
-            if path.stat().st_size > MAX_BYTES:
+            about = path.stat()
+            if about.st_size > MAX_BYTES:
                 raise ValueError(f"it is larger than {MAX_BYTES:,} bytes")
+            if not stat.S_ISREG(about.st_mode) and not stat.S_ISDIR(about.st_mode):
+                raise ValueError("it is no regular file")  # a pipe or a device, in whose place a new one would be put
             said = json.loads(path.read_bytes())
             if not isinstance(said, dict) or said.get("pegboard_recording") != VERSION:
                 raise ValueError("it does not say pegboard_recording")
@@ -198,9 +202,10 @@ class Recording:
                 for result in call["results"]:
                     ToolResult.from_json(result)
         except OSError as problem:
+            first = "record it first: pegboard call --record FILE, or pytest --pegboard-record"
             raise ConfigError(
                 f"the recording {path} cannot be read: {problem.strerror or problem}",
-                hint="record it first: pegboard call --record FILE, or pytest --pegboard-record",
+                hint=first if isinstance(problem, FileNotFoundError) else "name another file",
             ) from problem
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
             raise ConfigError(

@@ -168,7 +168,9 @@ def _digest(file: str) -> str:
 
     path = Path(file)
     try:
-        with expand_home(path).open("rb") as opened:
+        if not (found := expand_home(path)).is_file():  # a pipe would wait for its writer
+            raise FileNotFoundError
+        with found.open("rb") as opened:
             content = opened.read(MAX_DIGESTED)
     except (OSError, ValueError, RuntimeError):
         content = path.name.encode("utf-8", "replace")

@@ -148,7 +148,7 @@ def read_text(path: Path) -> str:
         return content.decode("utf-8")
     except UnicodeDecodeError as problem:
         line = content.count(b"\n", 0, problem.start) + 1
-        raise jsonc.JsoncError(f"bytes that are not UTF-8 (line {line})") from None
+        raise jsonc.JsoncError(f"bytes that are not UTF-8 (line {line}); save it as UTF-8") from None
 
 
 def tables_in(value: Any) -> ForeignFile:

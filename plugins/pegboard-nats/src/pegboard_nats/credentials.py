@@ -10,10 +10,10 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pegboard import PluginError
+from pegboard.config import open_named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -131,8 +131,8 @@ def read_credentials(path: str) -> Credentials:
         PluginError: it cannot be read, or is neither.
     """
     try:
-        with Path(path).open(encoding="utf-8") as file:
-            text = file.read(MAX_FILE)
+        with open_named(path) as file:
+            text = file.read(MAX_FILE).decode()
     except OSError as problem:
         why = (problem.strerror or type(problem).__name__).lower()
         raise PluginError(f"the credentials {path} cannot be read: {why}", hint="repair `credentials`") from None

@@ -101,7 +101,7 @@ def load_conversation(path: Path) -> Conversation:
 
     hint = "name a file that --save wrote"
     try:
-        with path.open("rb") as file:
+        with config.open_named(path) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise ConfigError(f"{path} is not a saved conversation: no regular file", hint=hint)
             content = file.read(MAX_SAVED + 1)

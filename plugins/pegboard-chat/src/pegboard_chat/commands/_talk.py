@@ -12,7 +12,7 @@ import attrs
 import click
 
 from pegboard import ConfigError
-from pegboard.config import expand_home
+from pegboard.config import expand_home, open_named
 from pegboard_chat.attachments import MAX_ATTACHED_BYTES, block_of, utf8_text
 from pegboard_chat.commands import _files
 from pegboard_chat.contract import ModelError, Stop
@@ -98,7 +98,7 @@ def attachment(name: str) -> Content:
     """
     path = Path(name)
     try:
-        with path.open("rb") as file:
+        with open_named(path) as file:
             data = file.read(MAX_ATTACHED_BYTES + 1)
     except (OSError, ValueError) as problem:
         why = getattr(problem, "strerror", None) or "no path"

@@ -20,6 +20,7 @@ from urllib.parse import urljoin, urlsplit, urlunsplit
 
 import attrs
 
+from pegboard.config import open_named
 from pegboard.limits import DOCUMENT_LEVELS
 from pegboard.schema.jsontext import JsonTextError, check_value, loads
 from pegboard_httpclient import REDIRECTS, Failure, Kind, redirect_target
@@ -137,7 +138,7 @@ def _source(document: Json, **more: Any) -> Source:
 
 def _from_file(path: Path) -> Source:
     try:
-        with path.open("rb") as file:
+        with open_named(path) as file:
             data = file.read(MAX_BYTES + 1)
     except (OSError, ValueError) as problem:
         reason = getattr(problem, "strerror", None) or "no such file"
