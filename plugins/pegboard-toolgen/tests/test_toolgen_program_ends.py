@@ -69,6 +69,8 @@ def test_what_only_speaks_of_servers_and_changes_ends(words: str, text: str) -> 
 
 def test_what_binds_a_port_serves_unless_an_option_turns_that_on() -> None:
     assert endless_command(("uvicorn",), "", [HOST, (("--port",), "Bind socket to this port.")])
+    assert endless_command(("x", "preview"), "Preview the project.", [(("--port", "-p"), "Preview port.")])
+    assert endless_command(("x", "preview"), "Preview the project.", [(("--out",), "Where to.")]) is None
     assert endless_command(("x", "up"), "Brings it up.", [(("--port", "-p"), "Port to listen on")])
     assert endless_command(("psql",), "A terminal.", [CLIENT, (("--port",), "database server port")]) is None
     assert (

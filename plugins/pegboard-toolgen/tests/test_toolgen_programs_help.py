@@ -135,10 +135,113 @@ def test_fixed_words_in_a_usage_are_commands():
     text = "usage: x [-v]\n   or: x add [-t <branch>] [-f] <name> <url>\n   or: x drop [-n | --dry-run] <name>\n\n  -v  More\n"
     read = help_text.parse(text, ("x",))
     assert read.positionals == ()
-    assert [(one.words, [p.name for p in one.parameters]) for one in read.variants] == [
-        (("add",), ["t", "f", "name", "url"]),
-        (("drop",), ["dry-run", "name"]),
+    assert [[(one.word, [p.name for p in one.parameters]) for one in form.levels] for form in read.variants] == [
+        [("add", ["t", "f", "name", "url"])],
+        [("drop", ["dry-run", "name"])],
     ]
+
+
+MINE = """Sail ships.
+
+Usage:
+  x ship new <name>...
+  x ship <name> move <to> [--speed=<kn>]
+  x mine (set|remove) <to> [--moored | --drifting]
+  x -h | --help
+  x --version
+
+Options:
+  -h --help     Show this screen.
+  --version     Show version.
+  --speed=<kn>  Speed in knots [default: 10].
+  --moored      Moored mine.
+  --drifting    Drifting mine.
+"""
+
+
+def test_forms_of_docopt_are_commands_each_with_its_own_options():
+    read = help_text.parse(MINE, ("x",))
+    assert not read.is_command
+    assert [[(one.word, [p.name for p in one.parameters]) for one in form.levels] for form in read.variants] == [
+        [("ship", []), ("new", ["name"])],
+        [("ship", ["name"]), ("move", ["speed", "to"])],
+        [("mine", ["moored", "drifting", "set_or_remove", "to"])],
+    ]
+    assert read.variants[1].usage == "ship <name> move <to> [--speed=<kn>]"
+
+
+def test_examples_below_a_usage_are_no_forms_of_it():
+    text = "Add one\n\nUsage:\n  x add NAME [flags]\n\nExamples:\n  x add ada --role admin\n\nFlags:\n  -h, --help   help for add\n"
+    (name,) = help_text.parse(text, ("x", "add")).positionals
+    assert (name.name, name.required) == ("NAME".lower(), True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "X(1)     General Commands Manual     X(1)\n\nNAME\n    x - render it\n\nSYNOPSIS\n    x [-q] [file]\n",
+        "INFO: Showing help with the command 'x -- --help'.\n\nNAME\n    x - render it\n\nSYNOPSIS\n    x FILE\n",
+    ],
+)
+def test_the_name_of_a_manual_page_is_no_command(text):
+    read = help_text.parse(text, ("x",))
+    assert (read.commands, [one.name for one in read.positionals]) == ((), ["file"])
+
+
+def test_the_header_of_options_is_no_description():
+    text = "x [options] <command ...>\n\nGeneral\n  -m, --most  how many  [number]\n  -q, --quiet  less  [boolean]\n"
+    read = help_text.parse(text, ("x",))
+    assert (read.text, [(one.name, one.words) for one in read.positionals]) == ("", [("command", None)])
+
+
+@pytest.mark.parametrize(
+    ("said", "form", "schema"),
+    [
+        ('sign between names  [default: ","]', "value", {"type": "string"}),
+        ("how often  [default: 3]", "value", {"type": "number"}),
+        ('extension  [choices: "a", "b"]', "value", {"type": "string", "enum": ["a", "b"]}),
+        ("with times  [default: false]", "flag", {"type": "string"}),
+        ("with times  [boolean]", "flag", {"type": "string"}),
+    ],
+)
+def test_yargs_shows_by_a_default_or_choices_that_an_option_takes_a_value(said, form, schema):
+    (option,) = help_text.parse(f"x [options]\n\nOptions:\n  --one  {said}\n", ("x",)).options
+    assert (option.form, option.schema) == (form, schema)
+    assert "[boolean]" not in option.text
+
+
+@pytest.mark.parametrize(
+    ("said", "choices"),
+    [
+        ('output format. One of: json|yaml|table (default "table")', ["json", "yaml", "table"]),
+        ("one of a|b", ["a", "b"]),
+        ("One of: json|yaml|custom-columns=SPEC", None),
+    ],
+)
+def test_alternatives_behind_one_of_are_choices(said, choices):
+    (option,) = help_text.parse(f"Usage: x [flags]\n\nFlags:\n  --output string   {said}\n", ("x",)).options
+    assert option.schema.get("enum") == choices
+
+
+def test_an_npm_package_says_what_its_program_is_for(tmp_path):
+    place = tmp_path / "node_modules" / "thing"
+    (place / "bin").mkdir(parents=True)
+    program = place / "bin" / "thing"
+    program.write_text("#!/bin/sh\necho 'Usage: thing [options]'; echo; echo '  -q  less'; echo '  -v  more'\n")
+    program.chmod(0o755)
+    (place / "package.json").write_text('{"description": "Sorts things."}')
+    (tmp_path / "thing").symlink_to(program)
+    found = discover_program(str(tmp_path / "thing"))
+    assert (found.drafts[0].description, found.description) == ("Sorts things.", "Sorts things.")
+    for bad in ("[]", "{", '{"description": 7}'):
+        (place / "package.json").write_text(bad)
+        assert discover_program(str(tmp_path / "thing")).drafts[0].description == "Run thing."
+
+
+def test_a_file_that_standard_input_stands_in_for_may_be_left_out():
+    text = "Usage: x [options] <file>\n\nIf <file> is not provided, then STDIN is used.\n\nOptions:\n  -v  more\n"
+    (file,) = help_text.parse(text, ("x",)).positionals
+    assert (file.required, file.stdin) == (False, "absent")
 
 
 ONE_HELP = """echo 'Usage: asked [options] command'; echo; echo 'Most used commands:'

@@ -190,8 +190,7 @@ def test_any_text_as_help_gives_parameters_or_nothing(text):
     )
     check(draft_of(command, Program(id="thing", name="thing", kind="help")))
     for variant in read.variants:
-        levels = (Level(word=None), *(Level(word=word) for word in variant.words))
-        levels = (*levels[:-1], Level(word=variant.words[-1], parameters=variant.parameters))
+        levels = (Level(word=None), *variant.levels)
         check(draft_of(Command(levels=levels, text=read.text), Program(id="thing", name="thing", kind="help")))
     for word in read.commands:
         assert sanitise(help_text.summary_of(clean, word, ("x",))) == help_text.summary_of(clean, word, ("x",))

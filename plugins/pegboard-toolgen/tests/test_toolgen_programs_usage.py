@@ -458,14 +458,17 @@ def test_a_text_of_yargs() -> None:
     assert help_text.parse(listed, ("x",)).commands == ("serve", "get")
 
 
-def test_a_form_with_a_fixed_word_between_its_values_is_not_offered_and_told() -> None:
-    text = "Usage:\n  x ship new <name>...\n  x ship <name> move <to>\n  x mine (set|remove) <to> [-fq]\n\nOptions:\n  -f  Force\n"
+def test_a_form_with_a_fixed_word_behind_values_that_may_be_left_out_is_not_offered_and_told() -> None:
+    text = "Usage:\n  x ship new <name>...\n  x ship [<name>] move <to>\n  x mine (set|remove) <to> [-fq]\n\nOptions:\n  -f  Force\n"
     read = help_text.parse(text, ("x",))
-    assert [(one.words, [p.name for p in one.parameters if p.is_positional]) for one in read.variants] == [
-        (("ship", "new"), ["name"]),
-        (("mine",), ["set_or_remove", "to"]),
+    assert [
+        [(one.word, [p.name for p in one.parameters if p.is_positional]) for one in form.levels]
+        for form in read.variants
+    ] == [
+        [("ship", []), ("new", ["name"])],
+        [("mine", ["set_or_remove", "to"])],
     ]
-    assert any("ship <name> move" in note for note in read.notes)
+    assert any("ship [<name>] move" in note for note in read.notes)
 
 
 EXCLUSIVE = "Usage: x [-a | -b] [-n | --dry-run] [--json|--table=NAME]\nDo it.\n\nOptions:\n  -a  first\n  -b  second\n  -n, --dry-run  nothing\n  --json  as JSON\n  --table=NAME  as a table\n"

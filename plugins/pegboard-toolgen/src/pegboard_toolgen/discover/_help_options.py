@@ -57,6 +57,8 @@ _USAGE_META = re.compile(r"\[(?:-\w\|)?(--[a-z][\w-]{0,60})[ =](<[^<>\[\]]{1,60}
 _TYPED = re.compile(r"\[(string|number|array|count|boolean)\](?= |$)")
 _TYPED_AS = {"string": "string", "number": "float", "array": "strings", "count": "", "boolean": ""}
 """How yargs tells a type behind the explanation, and what pflag calls it."""
+_DEFAULT = re.compile(r"\[default: (?:(-?\d[\d.]*)|\"[^\"]*\")\]$|\[choices: [^\]]+\]$")
+"""How yargs tells what an option has that it says no type of; what has a text or a number takes one."""
 _TRUE_DEFAULT = re.compile(r"[(\[]default:? true[)\]]$", re.IGNORECASE)
 _END_OPTIONS = frozenset({"--help", "--version", "--usage", "--full-help"})
 _SHORT_ENDS = {"-h": "--help", "-v": "--version", "-V": "--version"}
@@ -231,6 +233,9 @@ def _option(spec: str, said: str, metas: Mapping[str, str], whole: str) -> Itera
     if not read.value and (typed := _TYPED.search(said)):
         kind = _TYPED_AS[typed[1]]
         read.value, read.joint, read.is_counted = kind and f"<{kind}>", "=", typed[1] == "count"
+        said = _TYPED.sub("", said, count=1).strip()
+    if not read.value and not read.off and (default := _DEFAULT.search(said)):
+        read.value, read.joint = "<float>" if default[1] else "<string>", "="
     # [=WHEN] may be left out, [-]NUM and [+]NUM may have a sign.
     value = re.sub(r"^(=?)\[[+-](?:\|[+-])?\]", r"\1", read.value)
     meta = value.strip("=[] ").removesuffix("...").strip()

@@ -22,7 +22,10 @@ _LISTED = re.compile(
     r"\b[A-Z][A-Z_-]{0,30}=\{([\w.+-]+(?:[,|][\w.+-]+){1,60})\}"
 )
 _META_CHOICES = re.compile(r"^[<(\[{]*([\w.+-]+(?:[|,][\w.+-]+){1,60})[>)\]}]*$")
-_PIPED = re.compile(r"\(([a-z0-9][\w.+-]*(?:\|[a-z0-9][\w.+-]*){1,60})\)")
+_PIPED = re.compile(
+    r"\(([a-z0-9][\w.+-]*(?:\|[a-z0-9][\w.+-]*){1,60})\)|"
+    r"\b[Oo]ne of:? ([a-z0-9][\w+-]*(?:\|[a-z0-9][\w+-]*){1,60})(?![\w=|+-])"
+)
 _NOTE = re.compile(r"\((?:default|the default)\)", re.IGNORECASE)
 _INTEGER = re.compile(r"^(?:u?int(?:8|16|32|64)?|integer)$|^(?:N|NUM|NUMBER|INT|INTEGER|COUNT|COLS|LINES|DEPTH)$", re.I)
 _NUMERIC = re.compile(
@@ -88,8 +91,8 @@ def choices_of(meta: str, said: str) -> list[str]:
     """The words that a value is one of, where they are listed in full by a convention; else none.
 
     The conventions: `{a,b}` of argparse and `a|b` of the rest in the placeholder, `[possible values: a, b]` and a list
-    of one a line of clap, `(choices: "a", "b")` of commander and yargs, `(a|b)` in a sentence, `WHEN={a(default),b}` of
-    GNU.
+    of one a line of clap, `(choices: "a", "b")` of commander and yargs, `(a|b)` and `one of: a|b` in a sentence,
+    `WHEN={a(default),b}` of GNU.
     """
     if found := _META_CHOICES.match(meta.strip()):
         if meta.lower().strip("<>[](){}") in _TYPES:

@@ -87,6 +87,8 @@ def draft_of(command: Command, program: Program) -> Draft | LeftOut:
                 runs_code = why
             if why:
                 dropped.setdefault(why, []).append(_called(parameter))
+    if not runs_code and guess.runs_commands(summary) and any(guess.is_command_name(p.metavar) for _, p in shown):
+        runs_code = "it runs commands that the caller gives"
     notes.extend(f"Dropped: {', '.join(names)} ({why})." for why, names in dropped.items())
     if missed := [name for names in dropped.values() for name in names if name and name in text]:
         # The help of the program speaks of what the tool has not.

@@ -68,6 +68,8 @@ _PERSON = re.compile(
     re.IGNORECASE,
 )
 _SERVERS = frozenset({"serve", "server", "runserver", "daemon", "lsp", "devserver", "httpd"})
+_PREVIEWS = frozenset({"preview", "dev", "develop", "start"})
+"""What these show is looked at in a browser, where they have a port."""
 _COMPOUND = re.compile(r"^(?:run|start|dev|debug|http|web|api|file|test|language|lang|live)[-_](?:server|daemon)$")
 _MANAGES = _words(
     """
@@ -108,6 +110,8 @@ def endless_command(words: Sequence[str], text: str, options: Iterable[tuple[Seq
     known = list(options)
     if any(_ENDLESS_FLAGS.get(flag.strip("-").lower()) == SERVES for flags, _ in known for flag in flags):
         return None  # it serves where it is asked to, and only then
+    if word in _PREVIEWS and any("port" in _parts(flags) for flags, _ in known):
+        return SERVES
     binding = [flags for flags, said in known if _BINDS.search(said) and _PLACES & _parts(flags)]
     return SERVES if binding else None
 

@@ -136,6 +136,11 @@ _CODE_OPTION = (
         re.IGNORECASE,
     ),
 )
+_RUNS_COMMANDS = re.compile(
+    r"\b(?:runs?|executes?|launch(?:es)?|spawns?|starts?|invokes?) (?:[\w-]+ ){0,3}"
+    r"(?:commands?|programs?|scripts?|process(?:es)?)\b",
+    re.IGNORECASE,
+)
 _CODE_FLAGS = _words(
     """
     load-extension functions eval exec execute exec-path config-env rsh rsh-command ssh-command to-command
@@ -383,11 +388,21 @@ def code_of_command(word: str, text: str) -> str | None:
 
 def code_of_option(flags: Iterable[str], text: str, metavar: str) -> str | None:
     """Why an option gives the program code or a program to run."""
-    if any(flag.lstrip("-") in _CODE_FLAGS for flag in flags) or metavar.strip("<>[]{}=").upper() in _CODE_METAVARS:
+    if any(flag.lstrip("-") in _CODE_FLAGS for flag in flags) or is_command_name(metavar):
         return "it takes code or a program to run"
     if any(pattern.search(text) for pattern in _CODE_OPTION):
         return "it takes code or a program to run"
     return None
+
+
+def is_command_name(metavar: str) -> bool:
+    """Whether a placeholder stands for a command or for code."""
+    return metavar.strip("<>[]{}=").upper() in _CODE_METAVARS
+
+
+def runs_commands(summary: str) -> bool:
+    """Whether a program says that it runs programs; what it takes as a command is run then."""
+    return bool(_RUNS_COMMANDS.search(summary))
 
 
 def why_no_flag(flags: Iterable[str]) -> str | None:
@@ -463,6 +478,13 @@ def takes_stdout(text: str) -> bool:
 def stands_in(text: str) -> bool:
     """Whether the help of an option says that standard input is read where it is left out."""
     return bool(_STANDS_IN.search(text))
+
+
+def is_replaced_by_stdin(name: str, text: str) -> bool:
+    """Whether a help says that standard input is read where an argument of this name is not given."""
+    left_out = rf"<?{re.escape(name)}>? (?:is|are) (?:not \w+|omitted|missing|absent)\b"
+    found = rf"\b(?:if|when|where) (?:an? |the |no )?{left_out}[^.]{{0,60}}\b(?:stdin|standard input)\b"
+    return bool(re.search(found, text, re.IGNORECASE))
 
 
 def reads_itself(text: str) -> bool:

@@ -71,7 +71,8 @@ class Form:
         is_led: options stand before the place of the command: `git [-C <path>] <command>`.
         takes_options: it says where options stand: `[OPTIONS]`.
         flags: options that the form cannot do without.
-        is_split: a fixed word stands between its values, which no order of options and values can say.
+        before: where a fixed word stands between its values, as in `ship <name> move <x>`: the words and values up to
+            it, and `words` and `slots` are what comes from it on.
     """
 
     words: tuple[str, ...] = ()
@@ -80,7 +81,7 @@ class Form:
     is_led: bool = False
     takes_options: bool = False
     flags: tuple[str, ...] = ()
-    is_split: bool = False
+    before: tuple[tuple[tuple[str, ...], tuple[Slot, ...]], ...] = ()
 
 
 @attrs.frozen
@@ -120,7 +121,7 @@ class _Walk:
     is_led: bool = False
     has_options: bool = False
     takes_options: bool = False
-    is_split: bool = False
+    before: list[tuple[tuple[str, ...], tuple[Slot, ...]]] = attrs.field(factory=list)
 
     def form(self) -> Form:
         return Form(
@@ -130,7 +131,7 @@ class _Walk:
             is_led=self.is_led,
             takes_options=self.takes_options,
             flags=tuple(self.flags),
-            is_split=self.is_split,
+            before=tuple(self.before),
         )
 
     def read(self, nodes: Sequence[_Node], *, required: bool) -> None:
@@ -191,6 +192,9 @@ class _Walk:
         shown = shown.removeprefix(prefix)
         is_held = shown.startswith("<")
         name = shown.strip("<>{}").strip()
+        if is_held and (inner := _DOTS.sub("", name).strip()) != name:  # <command ...>
+            self._add(Slot(name=inner, required=required, many=True))
+            return
         if is_held and "|" in name:
             self._angle(name, required=required, many=many)
             return
@@ -207,9 +211,9 @@ class _Walk:
         is_value = is_value or bool(_NOUN.fullmatch(name)) or "." in name
         if not is_value and _FIXED.fullmatch(name):
             if self.slots:
-                self.is_split = True
-            else:
-                self.words.append(name)
+                self.before.append((tuple(self.words), tuple(self.slots)))
+                self.words, self.slots = [], []
+            self.words.append(name)
             return
         many = many or key in ARGUMENTS
         self._add(Slot(name=name, required=required, many=many, prefix=prefix))

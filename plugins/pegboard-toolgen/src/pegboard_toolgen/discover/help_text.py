@@ -16,12 +16,11 @@ import attrs
 from pegboard_toolgen.discover import _program_words as guess
 from pegboard_toolgen.discover._help_arguments import listed_of, positionals_of
 from pegboard_toolgen.discover._help_options import FLAG, GAP, MAX_LINE, OPTION_LINE, ends_of, options_in, options_of
+from pegboard_toolgen.discover._program_parts import Level, Parameter
 from pegboard_toolgen.discover._usage import Form, form_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-
-    from pegboard_toolgen.discover._program_parts import Parameter
 
 Json = Any
 MAX_LINES = 6_000
@@ -48,6 +47,9 @@ _COMMAND_LINE = re.compile(
 _COMMAND_DASHED = re.compile(rf"^ {{1,8}}({_COMMAND})(?:, ?[a-z][\w-]*){{0,5}} +[-–] +(\S.*)$")
 _COMMAND_ALONE = re.compile(r"^\s{2,8}([a-z][a-z0-9]*(?:[-_][a-z0-9]+)*)$")
 _COMMA_LIST = re.compile(r"^\s+(?:[a-z][a-z0-9-]*,\s*)+(?:[a-z][a-z0-9-]*)?,?\s*$")
+_MANUAL = re.compile(r"NAME|SYNOPSIS|DESCRIPTION")
+_ENDS = re.compile(r"(?:[\s()\[\]|]*(?:-h|--help|-\?|-V|-v|--version)(?=[\s()\[\]|]|$))+[\s()\[\]|]*")
+"""A form that asks for the help or the version: `prog -h | --help`."""
 _TITLE = re.compile(r"[A-Z][\w ,/'()-]{0,60}:")
 """What stands above forms of a call: `Standard syntax:`."""
 _PIPE = re.compile(r"^[^|\[\](){}<>]{1,60} \| (?=[\w./-]+(?: |$))")
@@ -83,10 +85,16 @@ _WHOLE_HELP = re.compile(r"(?<![\w-])--help[ =-]all(?![\w-])")
 
 @attrs.frozen(kw_only=True)
 class Variant:
-    """A form of the usage that begins with fixed words: `add <name> <url>` of `git remote`."""
+    """A form of the usage that begins with fixed words: `add <name> <url>` of `git remote`.
 
-    words: tuple[str, ...]
-    parameters: tuple[Parameter, ...]
+    Args:
+        levels: its words, each with what stands behind it.
+        usage: the form itself, as far as nothing else tells the forms apart.
+        notes: what is not sure.
+    """
+
+    levels: tuple[Level, ...]
+    usage: str = ""
     notes: tuple[str, ...] = ()
 
 
@@ -156,6 +164,7 @@ def parse(text: str, words: Sequence[str]) -> Help:
     lines = [line[:MAX_LINE].expandtabs(8) for line in text.split("\n")[:MAX_LINES]]
     lines = _unboxed(lines) if any(_BOX.match(line) for line in lines) else lines
     calls = [call for call, _ in zip(_usages(lines, words), range(MAX_FORMS), strict=False)]
+    calls = [call for call in calls if not _ENDS.fullmatch(call)] or calls
     commands = tuple(_commands(lines, words))
     options = tuple(options_of(lines))
     listed = listed_of(lines)
@@ -168,9 +177,9 @@ def parse(text: str, words: Sequence[str]) -> Help:
         for call in calls
     ]
     whole = "\n".join(lines)
-    split = [call for call, form in zip(calls, forms, strict=True) if form.is_split]
-    calls = [call for call, form in zip(calls, forms, strict=True) if not form.is_split]
-    forms = [form for form in forms if not form.is_split]
+    split = [call for call, form in zip(calls, forms, strict=True) if form.before and not _is_led_by_words(form)]
+    forms = [form for call, form in zip(calls, forms, strict=True) if call not in split]
+    calls = [call for call in calls if call not in split]
     own = [form for form in forms if not form.words]
     shown = [call for call, form in zip(calls, forms, strict=True) if not form.words]
     options += tuple(one for one in _shown_alone(shown, options) if not {*one.flags} & ends_of(lines))
@@ -290,16 +299,40 @@ def _variants(
     calls: Sequence[str], forms: Sequence[Form], options: Sequence[Parameter], whole: str
 ) -> Iterator[Variant]:
     """Commands that have no list and no help of their own: their words and arguments stand in the usage."""
-    found: dict[tuple[str, ...], list[int]] = {}
+    found: dict[object, list[int]] = {}
     for number, form in enumerate(forms):
-        if 0 < len(form.words) <= MAX_FIXED and not form.command:
-            found.setdefault(form.words, []).append(number)
-    for words, numbers in found.items():
+        if 0 < len(form.words) <= MAX_FIXED and len(form.before) <= MAX_FIXED and not form.command:
+            found.setdefault((form.before, form.words), []).append(number)
+    is_exact = not any(form.takes_options for form in forms) and all(_is_shown(one, calls) for one in options)
+    for numbers in found.values():
+        form = forms[numbers[0]]
         positionals, notes = positionals_of([forms[number] for number in numbers], (), whole)
         shown = tuple(_shown_alone([calls[number] for number in numbers], ()))
-        if any(forms[number].takes_options for number in numbers) or not shown:
+        if is_exact:
+            shown = tuple(one for one in options if _is_shown(one, [calls[number] for number in numbers]))
+        elif any(forms[number].takes_options for number in numbers) or not shown:
             shown = (*options, *(one for one in shown if not any({*one.flags} & {*o.flags} for o in options)))
-        yield Variant(words=words, parameters=(*shown, *positionals), notes=notes)
+        levels: list[Level] = []
+        for words, slots in form.before:
+            levels += _levels(words, positionals_of([Form(slots=slots)], (), whole)[0])
+        levels += _levels(form.words, (*shown, *positionals))
+        yield Variant(levels=tuple(levels), usage=calls[numbers[0]] if is_exact else "", notes=notes)
+
+
+def _levels(words: Sequence[str], parameters: Sequence[Parameter]) -> Iterator[Level]:
+    yield from (Level(word=word) for word in words[:-1])
+    yield Level(word=words[-1], parameters=tuple(parameters))
+
+
+def _is_shown(option: Parameter, calls: Sequence[str]) -> bool:
+    """Whether a form of the usage shows an option."""
+    flags = "|".join(map(re.escape, (*option.flags, *option.off_flags)))
+    return any(re.search(rf"(?<![\w-])(?:{flags})(?![\w-])", call) for call in calls)
+
+
+def _is_led_by_words(form: Form) -> bool:
+    """Whether a form whose values stand between its words begins with a word, and needs all values before the last."""
+    return all(words and all(slot.required and not slot.many for slot in slots) for words, slots in form.before)
 
 
 def _exclusive(calls: Sequence[str], options: tuple[Parameter, ...]) -> tuple[Parameter, ...]:
@@ -349,6 +382,10 @@ def _with_input(positionals: tuple[Parameter, ...], text: str, whole: str) -> tu
         if _DASH.search(one.text):
             read = attrs.evolve(one, stdin="word", required=False, at_least=0)
             return (*positionals[:index], read, *positionals[index + 1 :]), False
+    for index, one in enumerate(positionals):
+        if one.words == 1 and guess.is_replaced_by_stdin(one.name, whole):
+            return _standing_in(positionals, index), False
+
     if guess.takes_stdin(text) or guess.reads_where_nothing_is_named(whole):
         for index, one in enumerate(positionals):
             if not one.required and (one.access or one.words is None or "input" in one.name.lower()):
@@ -432,10 +469,10 @@ def _description(lines: Sequence[str], words: Sequence[str]) -> str:
             in_usage = True
             continue
         # clap says the name first, and the version of a program: `taplo-get`, `taplo 0.9.3`.
-        if not kept and re.fullmatch(rf"{re.escape('-'.join(words))}(?: v?\d\S*)?", stripped):
+        if not kept and re.fullmatch(rf"{_called(words)}(?: v?\d\S*)?", stripped):
             continue
         # A manual page says its name and what it is for in one line.
-        named = re.match(rf"^\s*{re.escape('-'.join(words))} [-–] (.+)$", line)
+        named = re.match(rf"^\s*{_called(words)} [-–] (.+)$", line)
         if named:
             kept.append(named[1])
             continue
@@ -451,6 +488,8 @@ def _description(lines: Sequence[str], words: Sequence[str]) -> str:
             break
         if stripped.endswith(":") and len(stripped) < 80 and index + 1 < len(lines) and kept:
             break
+        if _heads_options(lines, index):
+            break
         if _OTHER_HEADER.match(stripped) and (kept or stripped.upper() not in ("NAME", "DESCRIPTION")):
             if kept:
                 break
@@ -461,6 +500,18 @@ def _description(lines: Sequence[str], words: Sequence[str]) -> str:
             continue
         kept.append(stripped)
     return re.sub(r"\n{3,}", "\n\n", "\n".join(kept)).strip()[:4_000]
+
+
+def _called(words: Sequence[str]) -> str:
+    """The words of a command as a help says them, as a pattern: `git log`, `git-log`."""
+    return "[ -]".join(map(re.escape, words))
+
+
+def _heads_options(lines: Sequence[str], index: int) -> bool:
+    """Whether a line is the header of a list of options: it stands right above them, and they are set in."""
+    line, below = lines[index], lines[index + 1] if index + 1 < len(lines) else ""
+    is_title = bool(re.fullmatch(r"[A-Z][\w -]{1,40}", line))
+    return is_title and below[:1].isspace() and bool(OPTION_LINE.match(below))
 
 
 def _usages(lines: Sequence[str], words: Sequence[str]) -> Iterator[str]:
@@ -479,7 +530,7 @@ def _usages(lines: Sequence[str], words: Sequence[str]) -> Iterator[str]:
                 current = found[1]
             continue
         stripped = line.strip()
-        is_next = again.match(_PIPE.sub("", stripped))
+        is_next = again.match(stripped) or again.match(_PIPE.sub("", stripped))
         if not current and (not stripped or (line[0].isspace() and _TITLE.fullmatch(stripped))):
             continue
         if _goes_on(lines, index, again) and current:
@@ -504,13 +555,19 @@ def _goes_on(lines: Sequence[str], index: int, again: re.Pattern[str]) -> bool:
     if lines[index].strip():
         return False
     following = [line for line in lines[index : index + 8] if line.strip()]
+    if following and not following[0][0].isspace() and _OTHER_HEADER.match(following[0].strip()):
+        return False  # of a list; examples are calls, and no forms
     following = [line for line in following[:2] if line[0].isspace() and not _TITLE.fullmatch(line.strip())]
-    return bool(following) and bool(again.match(_PIPE.sub("", following[0].strip())))
+    first = following[0].strip() if following else ""
+    return bool(again.match(first) or again.match(_PIPE.sub("", first)))
 
 
 def _shortened(usage: str, called: str) -> str:
-    usage = re.sub(r"^(?:or:?\s+|\$ )", "", _PIPE.sub("", usage.strip()), flags=re.IGNORECASE)
-    found = re.match(rf"^(?:\S*/)?{re.escape(called)}(?:\s+|$)(.*)$", usage)
+    own = re.compile(rf"^(?:or:?\s+|\$ )?(?:\S*/)?{re.escape(called)}(?:\s+|$)(.*)$", re.IGNORECASE)
+    usage = usage.strip()
+    if not own.match(usage):
+        usage = re.sub(r"^(?:or:?\s+|\$ )", "", _PIPE.sub("", usage), flags=re.IGNORECASE)
+    found = own.match(usage)
     return (found[1] if found else usage)[:2_000]
 
 
@@ -580,6 +637,8 @@ def _longest(line: str, column: int) -> re.Match[str] | None:
 def _announces(lines: Sequence[str], index: int) -> bool:
     """Whether what follows a line is a list and no prose."""
     for line in lines[index + 1 : index + 6]:
+        if not line[:1].isspace() and _MANUAL.fullmatch(line.strip()):
+            break  # the title of a manual page, which is one of commands
         if _entry(line) or _COMMA_LIST.match(line) or _COMMAND_ALONE.match(line):
             return True
     return lines[index].rstrip().endswith(":")

@@ -64,6 +64,7 @@ class _Found:
     script: str
     module: str
     arguments: tuple[str, ...]
+    about: str = ""
 
 
 @attrs.frozen(kw_only=True)
@@ -328,6 +329,7 @@ def _ask_for_help(found: _Found) -> _Look:
     if first is None:
         raise DiscoveryError(f"{found.name} gives no help for --help", hint="describe it by hand in the manifest")
     first = _whole_help(found, first)
+    found = attrs.evolve(found, about=_package_says(found.file))
     texts: list[str] = [first]
     specs = _completions.specs_of(_script(found, first))
     commands = list(_walk(found, first, (), (Level(word=None),), end, texts, specs))
@@ -335,8 +337,23 @@ def _ask_for_help(found: _Found) -> _Look:
         kind="help",
         commands=commands,
         sha256=hashlib.sha256("\0".join(texts).encode()).hexdigest(),
-        description=sanitise(help_text.parse(first, (found.name,)).text.split("\n\n")[0], 1_000, one_line=True),
+        description=found.about
+        or sanitise(help_text.parse(first, (found.name,)).text.split("\n\n")[0], 1_000, one_line=True),
     )
+
+
+def _package_says(file: Path) -> str:
+    """What the npm package of a program says that it is for; a help often begins with its options."""
+    try:
+        real = file.resolve()
+        place = next((at for at in list(real.parents)[:5] if (at / "package.json").is_file()), None)
+        if place is None or "node_modules" not in place.parts or place.name == "node_modules":
+            return ""
+        with (place / "package.json").open("rb") as opened:
+            said = json.loads(opened.read(MAX_HELP))
+    except (OSError, ValueError, RecursionError):
+        return ""
+    return sanitise(text(said.get("description"), 500), 300, one_line=True) if isinstance(said, dict) else ""
 
 
 def _whole_help(found: _Found, first: str) -> str:
@@ -359,6 +376,8 @@ def _walk(
 ) -> Iterator[Command | LeftOut]:
     where = " ".join((found.name, *path))
     parsed = _checked(found, path, help_text.parse(given, (found.name, *path)), texts, specs)
+    if not path and found.about and found.about.lower().rstrip(".") not in parsed.text.lower():
+        parsed = attrs.evolve(parsed, text=f"{found.about}\n\n{parsed.text}".strip())
     here = attrs.evolve(levels[-1], parameters=parsed.options if parsed.is_led else ())
     below: list[str] = []
     for word in parsed.commands:
@@ -382,9 +401,9 @@ def _walk(
         below.append(told)
         yield from _walk(found, told, (*path, word), (*levels[:-1], here, Level(word=word)), end, texts, specs)
     for variant in parsed.variants:
-        first, *rest = reversed(variant.words)
-        inner = (*(Level(word=word) for word in reversed(rest)), Level(word=first, parameters=variant.parameters))
-        yield _command((*levels, *inner), parsed, variant.notes, given)
+        usage = f"Usage: {where} {variant.usage}" if variant.usage else ""
+        said = attrs.evolve(parsed, text="\n\n".join(filter(None, (parsed.text, usage))))
+        yield _command((*levels, *variant.levels), said, variant.notes, given)
     if parsed.is_group or (parsed.is_command and help_text.hands_on(parsed, below)):
         yield LeftOut(f"program:{where}", "a group of commands: it has no option or argument of its own", where)
         return
