@@ -16,7 +16,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["FileState", "connect", "identity_of", "state_of", "transaction"]
+__all__ = ["FileState", "FileTrouble", "connect", "identity_of", "state_of", "transaction", "trouble_of"]
+
+# By the beginning of the name of SQLite's result code, https://sqlite.org/rescode.html: reason, words.
+_TROUBLES = (
+    ("SQLITE_BUSY", "locked", "is locked by another program"),
+    ("SQLITE_LOCKED", "locked", "is locked by another program"),
+    ("SQLITE_READONLY", "read_only", "is read-only for this user"),
+    ("SQLITE_FULL", "full", "cannot grow: its disk is full"),
+    ("SQLITE_IOERR", "disk", "cannot be read or written: its disk is full, or fails"),
+    ("SQLITE_CANTOPEN", "unavailable", "cannot be opened"),
+    ("SQLITE_PERM", "unavailable", "cannot be opened"),
+    ("SQLITE_NOTADB", "damaged", "is damaged, or is not a database"),
+    ("SQLITE_CORRUPT", "damaged", "is damaged"),
+    ("SQLITE_INTERRUPT", "slow", "took too long"),
+)
 
 
 class FileState(NamedTuple):
@@ -37,6 +51,29 @@ class FileState(NamedTuple):
     def is_foreign(self, application: int) -> bool:
         """Whether the file holds something, and is not of that application."""
         return self.application != application and any(self)
+
+
+class FileTrouble(NamedTuple):
+    """What is wrong with a file, without a path and without a driver's message: a model may read it.
+
+    Args:
+        reason: for programs: locked, read_only, full, disk, unavailable, damaged, slow.
+        words: for people, after what is meant: "is locked by another program".
+
+    .. versionadded:: 0.1
+    """
+
+    reason: str
+    words: str
+
+
+def trouble_of(problem: BaseException) -> FileTrouble | None:
+    """What an error of SQLite means for its file; None: another mistake, such as one in a statement.
+
+    .. versionadded:: 0.1
+    """
+    name = getattr(problem, "sqlite_errorname", None) or ""
+    return next((FileTrouble(*said) for prefix, *said in _TROUBLES if name.startswith(prefix)), None)
 
 
 def state_of(connection: sqlite3.Connection) -> FileState:

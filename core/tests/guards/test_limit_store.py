@@ -287,11 +287,11 @@ BROKEN_FILES: dict[str, tuple[Callable[[Path], None], str]] = {
     "a folder that cannot be made": (_cannot_open, "cannot be opened"),
     "locked": (_lock, "locked by another program"),
     "no database": (_write(b"x" * 5000), "not a database"),
-    "torn": (_write(b"SQLite format 3\0" + b"\xff" * 5000), "broken"),
+    "torn": (_write(b"SQLite format 3\0" + b"\xff" * 5000), "damaged"),
     "of another program": (_change("PRAGMA user_version = 99"), "another program"),
-    "a time that is a text": (_change("UPDATE clock SET now = 'soon'"), "broken"),
-    "a time that is not finite": (_change("UPDATE clock SET now = 9e999"), "broken"),
-    "a table less": (_change("DROP TABLE expected"), "broken"),
+    "a time that is a text": (_change("UPDATE clock SET now = 'soon'"), "damaged"),
+    "a time that is not finite": (_change("UPDATE clock SET now = 9e999"), "damaged"),
+    "a table less": (_change("DROP TABLE expected"), "damaged"),
 }
 
 
@@ -329,7 +329,7 @@ async def test_a_full_disk_refuses_and_what_comes_after_is_counted(
             for number in range(10_000):
                 connection.execute("INSERT INTO turns VALUES (NULL, ?, '', 9e9)", (f"{number}" * 50,))
 
-        with pytest.raises(Exception, match="the disk is full"):
+        with pytest.raises(Exception, match="its disk is full"):
             await store._ask(fill, lambda answer: None)
         assert (await session.call("it")).ok
         assert (await session.call("it")).ok

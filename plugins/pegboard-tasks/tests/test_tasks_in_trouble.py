@@ -65,6 +65,39 @@ async def with_an_old_task(host: Any) -> Any:
     return session
 
 
+@pytest.mark.parametrize(
+    ("pages", "other", "why"),
+    [
+        (1, "", "tasks cannot be kept or read: the database cannot grow: its disk is full; pegboard doctor"),
+        (None, "BEGIN IMMEDIATE", "tasks cannot be kept or read: locked, or busy with other writes, for 0.2 s"),
+    ],
+)
+async def test_who_runs_the_host_is_told_why_once_and_no_caller_is(
+    sqlite_url: str, open_tasks: Any, disk: dict[str, int | None], caplog: pytest.LogCaptureFixture,
+    pages: int | None, other: str, why: str,
+) -> None:  # fmt: skip
+    caplog.set_level(logging.WARNING)
+
+    def told() -> list[str]:
+        return [one.getMessage() for one in caplog.records if one.name == "pegboard.notice"]
+
+    ada = await with_an_old_task(await open_tasks(sqlite_url, wait_s=0.2))
+    disk["pages"] = pages
+    with contextlib.closing(sqlite3.connect(file_of(sqlite_url), isolation_level=None)) as beside:
+        late = (await open_tasks(sqlite_url, wait_s=0.2)).session("ada") if pages else ada
+        if other:
+            beside.execute(other)
+        for _ in range(20):
+            result = await late.call("add_task", {"title": "x" * 400})
+            if not result.ok:
+                break
+        await late.call("add_task", {"title": "x" * 400})
+        assert assert_error(result, "UPSTREAM_ERROR").error.message == "Failed to create task"
+        assert len(told()) == 1
+        assert told()[0].startswith(why)
+        assert str(file_of(sqlite_url)) not in told()[0]
+
+
 # -- locked
 
 

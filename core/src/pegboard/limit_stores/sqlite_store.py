@@ -32,7 +32,7 @@ from pegboard._values import Shown
 from pegboard.config import open_private, private_folder, write_hint, write_problem
 from pegboard.errors import PluginError
 from pegboard.guards.rate import next_of, wait_of
-from pegboard.sqlite_files import connect, identity_of, state_of, transaction
+from pegboard.sqlite_files import connect, identity_of, state_of, transaction, trouble_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,17 +56,15 @@ CREATE INDEX expected_at ON expected (at);
 CREATE TABLE places (id TEXT PRIMARY KEY, key TEXT NOT NULL, ends_at REAL NOT NULL) WITHOUT ROWID;
 CREATE TABLE turns (number INTEGER PRIMARY KEY, key TEXT NOT NULL, owner TEXT NOT NULL, ends_at REAL NOT NULL);
 """
-FAULTS = {
-    "SQLITE_BUSY": ("is locked by another program", "end the program that has it open"),
-    "SQLITE_FULL": ("cannot be written: the disk is full", "make room"),
-    "SQLITE_READONLY": ("cannot be written", "let its folder and the file be writable by you"),
-    "SQLITE_CANTOPEN": ("cannot be opened", "let its folder and the file be writable by you"),
-    "SQLITE_PERM": ("cannot be opened", "let its folder and the file be writable by you"),
-    "SQLITE_IOERR": ("cannot be read or written", "look at the disk"),
-    "SQLITE_NOTADB": ("is broken, or is not a database", "move it away; limits are counted anew then"),
-    "SQLITE_CORRUPT": ("is broken", "move it away; limits are counted anew then"),
+FIXES = {
+    "locked": "end the program that has it open",
+    "read_only": "let its folder and the file be writable by you",
+    "full": "make room",
+    "disk": "make room on its disk, or look at it",
+    "unavailable": "let its folder and the file be writable by you",
+    "damaged": "move it away; limits are counted anew then",
 }
-BROKEN = FAULTS["SQLITE_CORRUPT"]
+BROKEN = ("is damaged", FIXES["damaged"])
 
 
 class Reading(NamedTuple):
@@ -337,11 +335,12 @@ class SqliteStore:
     def _explained(self, problem: Exception) -> PluginError:
         what, fix = BROKEN
         if isinstance(problem, sqlite3.Error):
-            name = getattr(problem, "sqlite_errorname", "") or ""
-            what, fix = next((found for known, found in FAULTS.items() if name.startswith(known)), BROKEN)
+            trouble = trouble_of(problem)
+            if trouble is not None and trouble.reason in FIXES:
+                what, fix = trouble.words, FIXES[trouble.reason]
         elif isinstance(problem, OSError):
             why = (problem.strerror or type(problem).__name__).lower()
-            what, fix = f"cannot be opened: {why}", write_hint(problem, FAULTS["SQLITE_PERM"][1])
+            what, fix = f"cannot be opened: {why}", write_hint(problem, FIXES["unavailable"])
         elif problem.args:
             what, fix = problem.args
         return PluginError(f"the file {self.where} {what}", hint=fix)

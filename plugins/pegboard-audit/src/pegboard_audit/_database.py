@@ -19,7 +19,7 @@ import sqlite3
 from typing import TYPE_CHECKING, Any
 
 from pegboard.config import open_private, private_folder, write_hint
-from pegboard.sqlite_files import connect, state_of, transaction
+from pegboard.sqlite_files import connect, state_of, transaction, trouble_of
 from pegboard_audit._errors import AuditError
 
 if TYPE_CHECKING:
@@ -57,25 +57,19 @@ SQLite before 3.32 takes 999 values."""
 _INSERT_MANY = INSERT + f", {_VALUES}" * (ROWS_AT_ONCE - 1)
 
 _AWAY = "move it away: mv '{0}' '{0}.old'; a new one begins with the next call"
-# By the name of SQLite's result code: reason, words, hint.
-_TROUBLES = (
-    ("SQLITE_BUSY", "locked", "is locked by another program", "end the program that holds it"),
-    ("SQLITE_LOCKED", "locked", "is locked by another program", "end the program that holds it"),
-    ("SQLITE_READONLY", "read_only", "is read-only for this user", "let this user write the file and its folder"),
-    ("SQLITE_FULL", "full", "cannot grow: its disk is full", "make room on the disk, or lower megabytes"),
-    ("SQLITE_IOERR", "full", "cannot be written or read: its disk fails", "look at the disk"),
-    ("SQLITE_CANTOPEN", "unavailable", "cannot be opened", "look at what it is, and at its rights"),
-    ("SQLITE_NOTADB", "damaged", "is not a database", _AWAY),
-    ("SQLITE_CORRUPT", "damaged", "is damaged", _AWAY),
-)
+_HINTS = {
+    "locked": "end the program that holds it", "read_only": "let this user write the file and its folder",
+    "full": "make room on the disk, or lower megabytes", "disk": "make room on the disk, or look at it",
+    "unavailable": "look at what it is, and at its rights", "damaged": _AWAY,
+}  # fmt: skip
 
 
 def error_of(problem: sqlite3.Error | OSError, path: Path) -> AuditError:
     """What an error of the driver or the system means for the file."""
-    name = getattr(problem, "sqlite_errorname", None) or ""
-    for prefix, reason, words, hint in _TROUBLES:
-        if name.startswith(prefix):
-            return AuditError(f"the audit's file {path} {words}", reason=reason, hint=hint.format(path))
+    trouble = trouble_of(problem)
+    if trouble is not None and trouble.reason in _HINTS:
+        hint = _HINTS[trouble.reason].format(path)
+        return AuditError(f"the audit's file {path} {trouble.words}", reason=trouble.reason, hint=hint)
     why = problem.strerror if isinstance(problem, OSError) else None
     message = f"the audit's file {path} cannot be used: {why or 'the database failed'}"
     otherwise = "let this user write it and its folder, or say enabled = false under [plugins.audit_db]"

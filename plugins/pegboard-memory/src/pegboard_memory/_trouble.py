@@ -4,27 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pegboard.sqlite_files import trouble_of as in_words
+
 if TYPE_CHECKING:
     import sqlite3
 
-# By the name of SQLite's result code, the longest prefix first: reason, words, seconds until a repetition makes sense.
-_REASONS: tuple[tuple[str, str, str, float], ...] = (
-    ("SQLITE_BUSY", "locked", "the database is locked by another program", 1),
-    ("SQLITE_LOCKED", "locked", "the database is locked", 1),
-    ("SQLITE_READONLY", "read_only", "the database is read-only", 60),
-    ("SQLITE_FULL", "full", "the database or its disk is full", 60),
-    ("SQLITE_CANTOPEN", "unavailable", "the database cannot be opened", 5),
-    ("SQLITE_NOTADB", "damaged", "the file is not a database", 60),
-    ("SQLITE_CORRUPT", "damaged", "the database is damaged", 60),
-    ("SQLITE_INTERRUPT", "slow", "the database took too long", 1),
-)
+_AGAIN_S = {"locked": 1, "slow": 1, "read_only": 60, "full": 60, "disk": 60, "damaged": 60}
+"""By the reason, when a repetition makes sense, in seconds; else after `_ELSE_S`."""
+_ELSE_S = 5
 
 
 class StorageError(Exception):
     """A failed use of the database; the cause is chained for the log.
 
     Args:
-        reason: a word for programs: locked, read_only, full, gone, unavailable, damaged, newer, foreign, fts5, slow.
+        reason: a word for programs: locked, read_only, full, disk, gone, unavailable, damaged, newer,
+            foreign, fts5, slow.
         words: the same for people.
         may_have_run: a commit was sent, and nobody knows what became of it.
         details: `retry` and the like.
@@ -54,10 +49,9 @@ def is_refused(problem: BaseException) -> bool:
 
 def trouble_of(problem: sqlite3.Error | OSError) -> StorageError:
     """What a driver's or the system's error means."""
-    name = getattr(problem, "sqlite_errorname", None) or ""
-    for prefix, reason, words, after_s in _REASONS:
-        if name.startswith(prefix):
-            return StorageError(reason, words, retry="same", retry_after_s=after_s)
+    if (trouble := in_words(problem)) is not None:
+        again_s = _AGAIN_S.get(trouble.reason, _ELSE_S)
+        return StorageError(trouble.reason, f"the database {trouble.words}", retry="same", retry_after_s=again_s)
     if isinstance(problem, OSError):
-        return StorageError("unavailable", "the database cannot be opened", retry="same", retry_after_s=5)
-    return StorageError("database", "the database failed", retry="same", retry_after_s=5)
+        return StorageError("unavailable", "the database cannot be opened", retry="same", retry_after_s=_ELSE_S)
+    return StorageError("database", "the database failed", retry="same", retry_after_s=_ELSE_S)

@@ -25,6 +25,7 @@ ANSWER_SHARE = 0.8
 """How much of the time that a call has left is spent waiting for the database."""
 
 log = logging.getLogger("pegboard.tool")
+notice = logging.getLogger("pegboard.notice")  # what a person reads without looking for it
 
 
 class Database(Protocol):
@@ -67,6 +68,7 @@ class TaskStore:
         self._url = url
         self._wait_s = wait_s
         self._made: Database | None = None
+        self._said: str | None = None
 
     @property
     def database(self) -> Database:
@@ -110,6 +112,13 @@ class TaskStore:
 
         return await self._run(context, doing, write)
 
+    def _note(self, problem: Exception) -> None:
+        """Tell whoever runs the host why: once, until the database is well again or fails otherwise."""
+        why = _cause_of(problem)
+        if why != self._said:
+            self._said = why
+            notice.warning("tasks cannot be kept or read: %s; pegboard doctor may say how to repair it", why)
+
     def _patience_s(self) -> float:
         return min(self._wait_s, _left_s())
 
@@ -123,21 +132,42 @@ class TaskStore:
         try:
             if not self.database.is_open:
                 await context.prepare(ready, timeout_s=OPEN_S)
-            return await run()
+            answer = await run()
         except Exception as problem:
             if isinstance(problem, ToolError) or not _is_the_databases(problem):
                 raise
             context.log.exception("failed to %s", doing)
+            self._note(problem)
             if isinstance(problem, UnavailableError) and problem.may_have_run:
                 raise ToolError(ErrorCode.OUTCOME_UNKNOWN, unknown(doing)) from None
             raise ToolError(
                 ErrorCode.UPSTREAM_ERROR, f"Failed to {doing}", executed=False, retry=Retry.SAME.value
             ) from None
+        self._said = None
+        return answer
 
 
 def _left_s() -> float:
     """How long a caller may wait for the database: a part of what its deadline leaves is for the answer."""
     return max(0.0, (trio.current_effective_deadline() - trio.current_time()) * ANSWER_SHARE)
+
+
+def _cause_of(problem: Exception) -> str:
+    """Why the database failed, for whoever runs the host; what a driver says stands in the log of the call."""
+    from pegboard.sqlite_files import trouble_of
+    from pegboard_tasks._migrating import NewerDatabaseError
+    from pegboard_tasks._threads import UnavailableError
+
+    below: BaseException | None = problem
+    while below is not None:  # to what SQLite said first: it drops the transaction, and what follows fails by that
+        if (trouble := trouble_of(below)) is not None:
+            return f"the database {trouble.words}"
+        below = getattr(below, "orig", None) or below.__cause__ or below.__context__
+    if isinstance(problem, OSError):
+        return f"the database cannot be opened: {problem.strerror or type(problem).__name__}"
+    if isinstance(problem, (UnavailableError, NewerDatabaseError)):
+        return str(problem)
+    return "the database failed"
 
 
 def _is_the_databases(problem: Exception) -> bool:
