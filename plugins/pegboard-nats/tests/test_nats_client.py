@@ -186,7 +186,7 @@ async def test_a_server_that_does_not_read_costs_a_bounded_memory(monkeypatch: p
 
 async def with_nats_py(server: NatsServer, work: Any) -> Any:
     """Run `await work(nc)` on asyncio in a thread."""
-    import nats
+    nats = pytest.importorskip("nats", reason="nats-py is not installed")
 
     async def run() -> Any:
         nc = await nats.connect(server.url)

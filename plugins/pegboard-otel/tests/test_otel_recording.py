@@ -285,4 +285,5 @@ async def test_no_text_that_others_choose_costs_the_spans_beside_it_or_more_than
     assert finished
     assert len(encode_spans(finished).SerializeToString()) < 30_000
     assert len(encode_metrics(seen.reader.get_metrics_data()).SerializeToString()) < 30_000
-    assert not caplog.records  # the encoder leaves an attribute out, and logs that
+    # The encoder leaves an attribute out, and logs that. Readers of other tests log too, from threads of their own.
+    assert not [one for one in caplog.records if one.name.startswith("opentelemetry.exporter")]
