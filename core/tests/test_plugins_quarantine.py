@@ -227,9 +227,27 @@ def test_a_misspelt_argument_is_named(make_plugin: Any, good: Any) -> None:
     def make_executor(tol: Any) -> None: ...
 
     board = load_board({}, [make_plugin("typo", make_executor=make_executor, provide_tools=[coin]), good])
-    assert "'tol'" in record_of(board, "typo").quarantined
-    assert "make_executor" in record_of(board, "typo").quarantined
+    assert record_of(board, "typo").quarantined == (
+        "hooks: make_executor takes 'tol', which it is not given; did you mean 'tool'?"
+    )
     assert "coin" in board.tools
+
+
+def test_an_argument_that_no_hook_gives_is_told_with_those_that_this_one_does(make_plugin: Any) -> None:
+    def provide_tools(host: Any) -> None: ...
+
+    board = load_board({}, [make_plugin("curious", provide_tools=provide_tools)])
+    assert record_of(board, "curious").quarantined == (
+        "hooks: provide_tools takes 'host', which it is not given; a hook takes by name what it is given, here settings"
+    )
+
+
+def test_an_argument_with_a_default_is_its_own(make_plugin: Any) -> None:
+    def provide_tools(known: Any = (coin,)) -> Any:
+        return list(known)
+
+    board = load_board({}, [make_plugin("own", provide_tools=provide_tools)])
+    assert record_of(board, "own").quarantined is None
 
 
 def test_a_hook_of_another_plugin_may_be_missing_if_it_is_marked_so() -> None:

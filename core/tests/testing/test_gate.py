@@ -85,6 +85,14 @@ def test_a_package_that_does_not_load_stops_there(published):
     ("step", "old", "new", "seen"),
     [
         ("imports", "from pegboard import", "import trio\nfrom pegboard import", "imports trio"),
+        ("imports", "LEAKED = []", "LEAKED = []; import time; time.sleep(0.3)", "s, which every command pays"),
+        ("imports", "LEAKED = []", "LEAKED = []; print('hello')", "prints 'hello'"),
+        (
+            "examples hold",
+            "text: str)",
+            "text: str, most: int = 'x')",
+            'the default of most: expected integer, got "x"',
+        ),
         ("names", "@tool(", "@tool(name='count words!', ", "renamed"),
         ("descriptions", "text: what is counted.", "other: nothing.", "parameter text"),
         ("descriptions", "Count words.", "Count\u200b words.", "hidden"),
@@ -114,6 +122,11 @@ def test_one_fault_fails_its_own_step(published, monkeypatch, step, old, new, se
     assert not found[step].ok
     assert seen in found[step].seen
     assert found[step].fix
+
+
+def test_a_hook_that_gives_nothing_is_told(published):
+    found = steps(published(GOOD.replace("return [words]", "[words]")))
+    assert found["loads"].seen == "no tools; provide_tools of sample gave none"
 
 
 def test_a_tool_that_is_not_registered_is_a_package_that_does_not_load(published):

@@ -93,12 +93,22 @@ class Plugins(Asking):
 
         def work() -> None:
             record.plugin = load()
-            self.manager.register(record.plugin, name=record.name)
 
         try:
             self.run(record, "import", None, work)
+            if record.quarantined is None:
+                self.run(record, "hooks", None, functools.partial(self._register, record))
         finally:
             record.import_s = time.perf_counter() - started
+
+    def _register(self, record: PluginRecord) -> None:
+        try:
+            self.manager.register(record.plugin, name=record.name)
+        except pluggy.PluginValidationError:
+            for name, hook in vars(self.manager.hook).items():
+                if hook.spec is not None and self.manager.parse_hookimpl_opts(record.plugin, name) is not None:
+                    _check_arguments(name, getattr(record.plugin, name), hook.spec.argnames)
+            raise
 
     def _clash(self, record: PluginRecord) -> None:
         """Two plugins of one name: neither is better, and load order must not decide."""
@@ -300,3 +310,21 @@ def _own_version() -> str:
     """As the package says, which is there before any module of it."""
     version: str = vars(sys.modules["pegboard"])["__version__"]
     return version
+
+
+def _check_arguments(name: str, implementation: Callable[..., object], known: Sequence[str]) -> None:
+    """Require that an implementation of a hook takes nothing that its hook does not give.
+
+    Raises:
+        PluginError: it does; pluggy says so too, in the words of its own parts.
+    """
+    from inspect import Parameter, signature
+
+    from pegboard.schema.near import NearNames
+
+    for one in signature(implementation).parameters.values():
+        if one.default is Parameter.empty and one.name not in known:
+            near = NearNames().find(one.name, known)
+            given = ", ".join(known) or "nothing"
+            hint = f"did you mean {near[0]!r}?" if near else f"a hook takes by name what it is given, here {given}"
+            raise PluginError(f"{name} takes {one.name!r}, which it is not given; {hint}")

@@ -26,14 +26,16 @@ from pegboard._frozen import thaw
 from pegboard._installed import installed_plugins
 from pegboard.config import write_hint
 from pegboard.config._files import load_bytes
-from pegboard.doctor import SAFE_NAME, hidden_in
+from pegboard.doctor import SAFE_NAME, SLOW_IMPORT_S, hidden_in
 from pegboard.errors import ErrorCode, PegboardError, PluginError
 from pegboard.limits import JSON_BYTES
+from pegboard.schema import faults_of_value
 from pegboard.schema.near import NearNames
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pegboard.errors import Fault
     from pegboard.registry.board import Board
     from pegboard.session import Session
     from pegboard.tools import Tool
@@ -138,7 +140,9 @@ def run_gate(distribution: str | None = None, *, project: Path | None = None) ->
         yield Step("loads", False, str(problem), problem.hint or "read the cause, and repair the plugin")
         return
     tools = [board.tools[name] for name in sorted(board.tools)]
-    yield Step("loads", True, _count_of(tools) if tools else "no tools; the plugin's hooks were taken")
+    givers = [record.name for record, _ in board.plugins.implementations("provide_tools") if record.name in names]
+    none = f"no tools; provide_tools of {', '.join(givers)} gave none" if givers else "no tools; the hooks were taken"
+    yield Step("loads", True, _count_of(tools) if tools else none)
     yield _imports(distribution)
     yield _names(tools)
     yield _descriptions(tools)
@@ -207,12 +211,13 @@ def _count_of(tools: list[Tool]) -> str:
 def _imports(distribution: str) -> Step:
     """Load the plugin in a process of its own, and look at what came with it."""
     code = (
-        "import json, sys, pegboard, pegboard.registry.board\n"
+        "import json, sys, time, pegboard, pegboard.registry.board\n"
         "from importlib.metadata import distribution\n"
-        "before = set(sys.modules)\n"
+        "before, began = set(sys.modules), time.perf_counter()\n"
         f"for entry in distribution({distribution!r}).entry_points:\n"
         "    if entry.group == 'pegboard': entry.load()\n"
-        "print(json.dumps(sorted(set(sys.modules) - before)))\n"
+        "took_s = time.perf_counter() - began\n"
+        "print(json.dumps([sorted(set(sys.modules) - before), took_s]))\n"
     )
     ran = subprocess.run(  # noqa: S603 - our own interpreter, on code of ours
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
@@ -221,13 +226,18 @@ def _imports(distribution: str) -> Step:
         return Step(
             "imports", False, "the plugin does not load in a fresh process", "run: python -c 'import MODULE.plugin'"
         )
-    added = json.loads(ran.stdout.splitlines()[-1])
+    *printed, answer = ran.stdout.splitlines()
+    added, took_s = json.loads(answer)
     heavy = sorted({name.partition(".")[0] for name in added} & HEAVY)
     faults = [f"loading it imports {name}" for name in heavy]
     if len(added) > MAX_MODULES:
         faults.append(f"loading it imports {len(added)} modules")
+    if took_s > SLOW_IMPORT_S:
+        faults.append(f"loading it takes {took_s:.1f} s, which every command pays")
+    if printed:
+        faults.append(f"loading it prints {printed[0][:60]!r}")
     return _step(
-        "imports", faults, f"{len(added)} modules, none of them heavy", "import them in the handlers that use them"
+        "imports", faults, f"{len(added)} modules, none of them heavy", "import and do it in the handlers that need it"
     )
 
 
@@ -305,6 +315,8 @@ async def _run_examples(session: Session, tools: list[Tool]) -> Step:
     faults = []
     ran = 0
     for tool in tools:
+        for fault in _faults_of_defaults(tool):
+            faults.append(f"{tool.name}: the default of {fault}")
         for example in tool.examples:
             arguments = thaw(example.arguments)
             checked = session.check(tool.name, arguments)
@@ -325,6 +337,13 @@ async def _run_examples(session: Session, tools: list[Tool]) -> Step:
         f"all fit their schemas, {ran} of read-only tools were run",
         "repair the example or the tool",
     )
+
+
+def _faults_of_defaults(tool: Tool) -> list[Fault]:
+    """Defaults that a model reads, and would be refused with."""
+    properties = tool.input_schema.get("properties", {})
+    defaults = {name: thaw(one["default"]) for name, one in properties.items() if "default" in one}
+    return faults_of_value({**thaw(tool.input_schema), "required": []}, defaults) if defaults else []
 
 
 async def _run_errors(session: Session, tools: list[Tool]) -> Step:
@@ -384,7 +403,11 @@ async def _run_cancelled(session: Session, tools: list[Tool]) -> Step:
             if trio.current_time() - began > PROMPT_S:
                 faults.append(f"{tool.name}, {what}, took {trio.current_time() - began:.1f} s to end")
     return _step(
-        "cancellation", faults, "cancelled calls and deadlines end at once", "do not shield or swallow trio.Cancelled"
+        "cancellation",
+        faults,
+        "cancelled calls and deadlines end at once",
+        'wait with trio, and leave what blocks to a plain `def` without run="inplace", which runs in a thread; '
+        "do not shield or swallow trio.Cancelled",
     )
 
 
