@@ -582,3 +582,7 @@ def test_what_holds_itself_is_refused() -> None:
 
 def test_kinds_of_values_that_json_does_not_know() -> None:
     assert kind_of(object()) == "nothing that JSON knows"
+
+
+def test_a_decimal_may_be_an_integer_that_no_float_holds() -> None:
+    assert strict_converter().structure(10**400, Decimal) == Decimal(10**400)

@@ -6,7 +6,7 @@ import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import httpx2
 import pytest
@@ -30,9 +30,10 @@ def add(a: float, b: float) -> float:
 
 
 @tool
-async def fail(code: str) -> str:
+async def fail(code: str, after: Literal["soon", "never", "before"] = "soon") -> str:
     """Answer with an error of this code."""
-    raise ToolError(code, "as was asked for", retry_after_s=1.2)
+    after_s = {"soon": 1.2, "never": 10**400, "before": -(10**400)}[after]
+    raise ToolError(code, "as was asked for", retry_after_s=after_s)
 
 
 @tool
@@ -95,6 +96,15 @@ async def test_a_call_is_answered_as_a_line_of_batch(host_with: Any) -> None:
         assert answer.headers["content-type"] == "application/json"
         drawn = (await client.post("/tools/add", json={"a": 1, "b": 2}, headers={"x-request-id": "no good"})).json()
         assert drawn["id"] not in ("", "no good")
+
+
+@pytest.mark.parametrize(("after", "said"), [("soon", "2"), ("never", "86400"), ("before", "0")])
+async def test_whatever_is_said_of_the_next_try_a_header_says_it_in_bounds(
+    host_with: Any, after: str, said: str
+) -> None:
+    async with gateway(host_with) as (client, _):
+        answer = await client.post("/tools/fail", json={"code": "RATE_LIMITED", "after": after})
+        assert (answer.status_code, answer.headers["retry-after"]) == (429, said)
 
 
 @pytest.mark.parametrize("code", list(ErrorCode))

@@ -123,7 +123,13 @@ keys = st.sampled_from([
     "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "format", "title", "description", "default",
     "enum", "enumNames", "oneOf", "anyOf", "items",
 ])  # fmt: skip
-bits = any_json | st.lists(st.text(max_size=2), max_size=3) | st.sampled_from(["date", "email", "date-time", "uri"])
+any_number = st.just(10**400)  # as no float holds it
+bits = (
+    any_json
+    | any_number
+    | st.lists(st.text(max_size=2), max_size=3)
+    | st.sampled_from(["date", "email", "date-time", "uri"])
+)
 fields = st.builds(lambda kind, rest: {"type": kind, **rest}, kinds | any_json, st.dictionaries(keys, bits, max_size=5))
 schemas = st.fixed_dictionaries(
     {"properties": st.dictionaries(st.sampled_from("xyz"), fields | any_json, max_size=3) | any_json},

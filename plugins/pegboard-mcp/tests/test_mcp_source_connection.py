@@ -134,6 +134,9 @@ async def test_what_nobody_asked_for_is_dropped(peers: Any) -> None:
         peer.say(ValueError("a line that is not a message"))
         for params in ({}, {"progressToken": message["id"]}, {"progressToken": "x", "progress": True}, {"progress": 1}):
             peer.say({"method": "notifications/progress", "params": params})
+        token = message["params"]["_meta"]["progressToken"]
+        for done in (10**400, -(10**400)):  # more than a float holds
+            peer.say({"method": "notifications/progress", "params": {"progressToken": token, "progress": done}})
         peer.say({"method": "notifications/cancelled", "params": {"requestId": message["id"]}})
         peer.say({"method": "notifications/subscriptions/acknowledged", "params": {"_meta": 7}})
         peer.say({"method": "notifications/no/such"})

@@ -701,6 +701,7 @@ GONE = Lost(written=False, why=LinkError("closed", "it closed", "Start it."))
         ([{"status": "cancelled"}], (-32005, "OUTCOME_UNKNOWN")),
         ([{"status": "completed", "result": 3}], (-32005, "OUTCOME_UNKNOWN")),
         ([{"status": ["odd"]}], (-32005, "OUTCOME_UNKNOWN")),
+        ([{"status": 10**400}], (-32005, "OUTCOME_UNKNOWN")),
         ([{"status": "input_required", "inputRequests": {"a": 3}}], (-32005, "OUTCOME_UNKNOWN")),
         ([RpcError(-32602, "no such task")], (-32005, "OUTCOME_UNKNOWN")),
         ([AWAY] * 5, (-32005, "OUTCOME_UNKNOWN")),
@@ -722,6 +723,10 @@ async def test_whatever_a_server_says_of_its_task_the_call_ends_and_is_never_sen
         found = "lost" if problem.written else "sent again"
     assert found == comes_to
     assert set(connection.sent) <= {"tasks/get"}
+    # It is given up where its server did not say that it ended.
+    statuses = [state["status"] for state in states if isinstance(state, dict)]
+    has_ended = bool(statuses) and statuses[-1] in ("completed", "failed", "cancelled")
+    assert len(connection.later) == (not has_ended and found != "lost")
 
 
 @pytest.mark.parametrize("id_", [None, "", 3, "x" * 5_000])
@@ -731,7 +736,10 @@ async def test_a_task_without_an_id_is_an_error(id_: Any) -> None:
         await follow(connection, {"taskId": id_, "status": "working"}, None)
 
 
-@pytest.mark.parametrize(("said", "pause_s"), [(None, 1), (True, 1), ("1", 1), (0, 0.05), (250, 0.25), (1e12, 30)])
+@pytest.mark.parametrize(
+    ("said", "pause_s"),
+    [(None, 1), (True, 1), ("1", 1), (0, 0.05), (250, 0.25), (1e12, 30), (10**400, 30), (-(10**400), 0.05)],
+)
 async def test_a_server_says_how_often_it_is_asked_within_bounds(
     autojump_clock: Any, said: Any, pause_s: float
 ) -> None:

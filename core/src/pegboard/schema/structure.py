@@ -156,8 +156,10 @@ def _to_decimal(value: Any) -> Decimal:
     """The decimal that the text writes, or that the number's shortest form does: 0.1 is exactly 0.1."""
     if isinstance(value, str) and re.fullmatch(DECIMAL, value):
         return Decimal(value)
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value):
-        return Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
+    if isinstance(value, int) and not isinstance(value, bool):  # as long as it likes
+        return Decimal(value)
+    if isinstance(value, float) and math.isfinite(value):
+        return Decimal(repr(value))
     raise MismatchError("a decimal, as a string such as '12.50' or a number", value, "string", "number")
 
 

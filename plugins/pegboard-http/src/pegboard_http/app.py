@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from pegboard import Host, Session
     from pegboard_http.settings import HttpSettings
 
+LONGEST_AFTER_S = 86_400
+"""What `Retry-After` says at most; a server that was asked may have said any number."""
 _ID = re.compile(r"[\x21-\x7e]{1,128}", re.ASCII)
 _CODES = {
     400: ErrorCode.INVALID_INPUT,
@@ -265,7 +267,9 @@ def _answered(result: ToolResult, name: str, call_id: str, status: int) -> Respo
 
 
 def _seconds(value: object) -> str:
-    return str(max(0, math.ceil(value))) if isinstance(value, (int, float)) and math.isfinite(value) else "1"
+    if not isinstance(value, (int, float)) or math.isnan(value := min(max(value, 0), LONGEST_AFTER_S)):
+        return "1"
+    return str(math.ceil(value))
 
 
 def _said(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import binascii
-import math
+import sys
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -111,7 +111,7 @@ def _block(file: Any, path: tuple[str | int, ...], faults: list[Fault]) -> Itera
 def _is_bound(name: str, most: Any) -> bool:
     if most is None:
         return True
-    if isinstance(most, bool) or not isinstance(most, int | float) or not math.isfinite(most):
+    if isinstance(most, bool) or not isinstance(most, int | float) or not abs(most) <= sys.float_info.max:
         return False
     return isinstance(most, int) and most >= LEAST[name] if name in LEAST else most > 0
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import logging
+import sys
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -610,7 +611,8 @@ def _ignore(method: str, params: Mapping[str, Any]) -> None:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+    """Whether it is one that a float holds: an integer may be larger than any."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 @contextlib.asynccontextmanager

@@ -32,6 +32,7 @@ MAX_ID = 4_096
 """The longest id of a task, in characters."""
 ASKED_AGAIN = 5
 """How often in a row it may fail to be asked about, where its server says that it may be asked again."""
+ENDED = ("completed", "failed", "cancelled")
 CANCEL_S = 5.0
 """How long a server may take to hear that a task is given up, in seconds."""
 
@@ -74,8 +75,9 @@ async def follow(connection: Asked, raw: Mapping[str, Any], on_progress: OnProgr
     end = connection.hear_of_task(id_, task.hear)
     try:
         return await task.follow(raw)
-    except trio.Cancelled:
-        if not connection.start_soon(task.give_up):
+    except (RpcError, trio.Cancelled):
+        # Also where its server says what cannot be read, or asks for more than it may: the task goes on there.
+        if not task.has_ended and not connection.start_soon(task.give_up):
             task.leave_word()
         raise
     except Lost as problem:
@@ -93,6 +95,7 @@ class _Task:
         self._told = 0
         self._answered: set[str] = set()
         self._is_told = False
+        self.has_ended = False
         self._state: Mapping[str, Any] | None = None
         self._news = trio.Event()
 
@@ -112,6 +115,7 @@ class _Task:
         """Wait for its end."""
         while True:
             await self._tell(state.get("statusMessage"))
+            self.has_ended = state.get("status") in ENDED
             match state.get("status"):
                 case "working":
                     pass
@@ -193,7 +197,8 @@ class _Task:
 def _pause_of(said: Any) -> float:
     if isinstance(said, bool) or not isinstance(said, (int, float)):
         return POLL_S
-    return float(min(max(said / 1_000, LEAST_POLL_S), LONGEST_POLL_S))
+    # Bounded before it is divided: an integer may be larger than any float.
+    return float(min(max(said, 1_000 * LEAST_POLL_S), 1_000 * LONGEST_POLL_S)) / 1_000
 
 
 def _error_of(error: Any) -> RpcError:
