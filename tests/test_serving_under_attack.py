@@ -307,7 +307,7 @@ async def test_a_client_that_never_reads_its_stream_is_cut_off(
         assert len(got) < 15_000_000
 
 
-async def opened(port: int, token: str) -> tuple[bytes, bytes]:
+async def opened(port: int, token: str | None) -> tuple[bytes, bytes]:
     """The status of `initialize`, and the session."""
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": INIT}).encode()
     length = b"Content-Length: %d" % len(body)
@@ -316,7 +316,7 @@ async def opened(port: int, token: str) -> tuple[bytes, bytes]:
     return head.split(b" ")[1], head.partition(b"mcp-session-id: ")[2].split(b"\r\n")[0]
 
 
-async def listed(port: int, token: str, session: bytes) -> bytes:
+async def listed(port: int, token: str | None, session: bytes) -> bytes:
     """The status of a request in a session."""
     body = json.dumps({"jsonrpc": "2.0", "id": 2, "method": "tools/list"}).encode()
     length = b"Content-Length: %d" % len(body)
@@ -336,6 +336,26 @@ async def test_sessions_of_one_token_lock_nobody_out(host_with: Any) -> None:
         assert await listed(port, "of-bob", bob) == b"200"
         assert (await opened(port, "of-bob"))[0] == b"200"  # two and two
         assert (await opened(port, "of-bob"))[0] == b"503"
+
+
+async def test_sessions_that_their_client_left_make_room_for_its_next(
+    host_with: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Many clients end without a word: whoever opens one for each call is not locked out for half an hour."""
+    from pegboard_mcp.server import streamable
+
+    async with serving("http", host_with, max_sessions=3) as port:
+        one, two, three = [(await opened(port, None))[1] for _ in range(3)]
+        assert (await opened(port, None))[0] == b"503"
+        monkeypatch.setattr(streamable, "LEFT_S", 0.0)
+        assert await listed(port, None, one) == b"200"
+        async with await trio.open_tcp_stream("127.0.0.1", port) as stream:  # the second one listens
+            head = b"GET /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: text/event-stream\r\nMcp-Session-Id: "
+            await stream.send_all(head + two + b"\r\n\r\n")
+            assert (await stream.receive_some()).split(b" ")[1] == b"200"
+            assert (await opened(port, None))[0] == b"200"
+            await wait_all_tasks_blocked(0.05)
+            assert [await listed(port, None, at) for at in (one, two, three)] == [b"200", b"200", b"404"]
 
 
 async def test_a_session_that_listens_is_in_use(host_with: Any) -> None:

@@ -8,6 +8,7 @@ short, and where there may be others a part is left to them even when all that s
 
 from __future__ import annotations
 
+import itertools
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
@@ -53,7 +54,8 @@ class Place:
 
     Args:
         owner: who has it.
-        is_idle: whether it could be taken away now.
+        is_idle: whether it could be taken away now, for others who have less.
+        is_left: whether it could for its own owner too, who seems to have left it behind.
         leave: called when it is: others need it more.
 
     .. versionadded:: 0.1
@@ -62,6 +64,7 @@ class Place:
     owner: str
     is_idle: Callable[[], bool] = _never
     leave: Callable[[], object] = _never
+    is_left: Callable[[], bool] = _never
 
 
 class Places:
@@ -85,7 +88,8 @@ class Places:
     def take(self, place: Place) -> bool:
         """Take a place; False: there is none, and none that is idle could be taken away.
 
-        Where all are taken, the one that has been idle for longest goes, of whoever has most, and more than the caller.
+        Where all are taken, the one that has been idle for longest goes, of whoever has most, and more than the caller;
+        else of the caller the one that was left for longest.
         """
         mine = len(self._taken.get(place.owner, ()))
         if mine >= self._most or self._total >= self._count:
@@ -101,8 +105,9 @@ class Places:
     def _idle(self, owner: str, mine: int) -> Place | None:
         richer = [] if mine >= self._most else [one for one, theirs in self._taken.items() if len(theirs) > mine]
         richer.sort(key=lambda one: -len(self._taken[one]))
-        owners = [*richer, *([owner] if self._own_too else ())]
-        return next((one for other in owners for one in self._taken.get(other, ()) if one.is_idle()), None)
+        idle = (one for other in richer for one in self._taken[other] if one.is_idle())
+        mine_too = (one for one in self._taken.get(owner, ()) if one.is_left() or (self._own_too and one.is_idle()))
+        return next(itertools.chain(idle, mine_too), None)
 
     def touch(self, place: Place) -> None:
         """It is used now."""

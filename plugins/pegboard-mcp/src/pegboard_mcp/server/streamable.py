@@ -6,6 +6,8 @@ import contextlib
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import trio
+
 from pegboard_mcp.server import _sdk
 from pegboard_mcp.server._answers import in_flight, lasting, read_message, refuse, replaying
 from pegboard_mcp.server._sdk import MCP_SESSION_ID_HEADER, SessionManager
@@ -15,7 +17,7 @@ from pegboard_serving.bodies import Bodies
 from pegboard_serving.sharing import Place, Places, owner_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Callable, Iterator
 
     from mcp.server.lowlevel import Server
     from starlette.types import Message, Receive, Scope, Send
@@ -26,6 +28,9 @@ if TYPE_CHECKING:
     from pegboard_mcp.server.instances import Instances
     from pegboard_mcp.settings import McpSettings
 
+LEFT_S = 60.0
+"""A session that was not used for so long, in seconds, and has no stream open, makes room for its own client too: many
+leave theirs without a word."""
 CALL = "tools/call"
 STATE = "requestState"
 SESSION = MCP_SESSION_ID_HEADER.encode()
@@ -37,7 +42,24 @@ class _Session:
     def __init__(self, owner: str) -> None:
         self.id: str | None = None
         self.in_flight = 0
-        self.place = Place(owner, lambda: self.id is not None and not self.in_flight)
+        self._used = trio.current_time()
+        self.place = Place(owner, self._is_idle, is_left=self._is_left)
+
+    @contextlib.contextmanager
+    def request(self) -> Iterator[None]:
+        """One of its requests, as long as the block."""
+        self.in_flight += 1
+        try:
+            yield
+        finally:
+            self.in_flight -= 1
+            self._used = trio.current_time()
+
+    def _is_idle(self) -> bool:
+        return self.id is not None and not self.in_flight
+
+    def _is_left(self) -> bool:
+        return self._is_idle() and trio.current_time() - self._used >= LEFT_S
 
 
 class Streamable:
@@ -133,12 +155,9 @@ class Streamable:
         if session is None or session.place.owner != owner:
             await self._serve(scope, receive, send)
             return
-        session.in_flight += 1
         self._places.touch(session.place)
-        try:
+        with session.request():
             await self._serve(scope, receive, send)
-        finally:
-            session.in_flight -= 1
 
     async def _open(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request that may open a session."""
@@ -156,11 +175,10 @@ class Streamable:
                     self._sessions[session.id] = session
             await send(message)
 
-        session.in_flight += 1
         try:
-            await self._manager.handle_request(scope, receive, watch)
+            with session.request():
+                await self._manager.handle_request(scope, receive, watch)
         finally:
-            session.in_flight -= 1
             if session.id is None or session.id not in self._sessions:  # nothing was established
                 self._places.give_back(session.place)
 
