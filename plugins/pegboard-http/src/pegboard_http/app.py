@@ -27,7 +27,7 @@ from pegboard.schema.jsontext import JsonTextError, loads
 from pegboard_http.document import document_of
 from pegboard_http.spans import observed
 from pegboard_http.statuses import REASONS, REFUSED_BY_THE_TOOL, STATUS_OF
-from pegboard_serving import Caller, HostCheck, Tokens, bearer_of
+from pegboard_serving import REFUSED, Caller, HostCheck, Tokens, bearer_of
 from pegboard_serving.bodies import Bodies, BodyError
 from pegboard_serving.sharing import Place, Places, most_of_one, owner_of
 
@@ -116,7 +116,7 @@ class Gateway:
 
         async def let_in(scope: Scope, receive: Receive, send: Send) -> None:
             if status := self.check.judge(scope["headers"]):
-                await _said(status, "this Host or Origin is not served here")(scope, receive, send)
+                await _said(status, REFUSED[status])(scope, receive, send)
                 return
             caller = self._anybody or self._tokens.find(bearer_of(scope["headers"]) or "")
             if caller is None:

@@ -35,7 +35,7 @@ from pegboard_inspect.pages import Page, PageStream
 from pegboard_inspect.recording import Recording
 from pegboard_inspect.settings import InspectSettings
 from pegboard_inspect.web import MAX_BODY, Body, RefusedError, Request, as_json
-from pegboard_serving import Caller, HostCheck, Tokens
+from pegboard_serving import REFUSED, Caller, HostCheck, Tokens
 from pegboard_serving.bodies import Bodies
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ class Inspector:
                 if self._stopping:
                     raise RefusedError(503, "serving ends")
                 if status := self._judge(request):
-                    raise RefusedError(status, "this Host or Origin is not served here")
+                    raise RefusedError(status, REFUSED[status])
                 await self._route(request)
         except RefusedError as problem:
             if not request.has_begun:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LAST_S",
+    "REFUSED",
     "Caller",
     "HostCheck",
     "TokenSettings",
@@ -62,6 +63,14 @@ BACKLOG = 100
 """How many connections may wait to be accepted."""
 LAST_S = 3.0
 """How long answers may take to leave after the last call is done, in seconds.
+
+.. versionadded:: 0.1
+"""
+REFUSED: Mapping[int, str] = {
+    421: "this Host is not served here: name it in allowed_hosts, or have the proxy between send on its client's",
+    403: "this Origin, or a page of another site, is not served here: name it in allowed_origins",
+}
+"""What a request is told that `HostCheck` refuses, by status.
 
 .. versionadded:: 0.1
 """

@@ -18,7 +18,7 @@ import trio
 
 from pegboard_mcp.server._flights import LOOK_S, Flights
 from pegboard_mcp.server.auth import Gatekeeper, answer_plainly
-from pegboard_serving import LAST_S, HostCheck, bound_socket, finish_calls, require_credential, url_of
+from pegboard_serving import LAST_S, REFUSED, HostCheck, bound_socket, finish_calls, require_credential, url_of
 from pegboard_serving.bodies import SKIPPED
 from pegboard_serving.sharing import Places, most_of_one
 
@@ -123,7 +123,7 @@ class HttpApp:
         if self._instances is not None:
             send = self._instances.marking(scope, send)
         if status := self._check.judge(scope["headers"]):
-            await answer_plainly(scope, send, status, b"this host or origin is not served here")
+            await answer_plainly(scope, send, status, REFUSED[status].encode())
             return
         path = scope["path"]
         if scope["type"] == "http" and path in self._open:
