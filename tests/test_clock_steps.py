@@ -27,6 +27,7 @@ STEPS: dict[str, str] = {
     "pegboard-files/_places": "how long a look at links is good: what lies ahead of the clock is looked at again",
     "pegboard-mcp/client/journal": SHOWN,
     "pegboard-mcp/client/oauth": "forward: tokens are renewed early; back: one is refused, and logged in again",
+    "pegboard-mcp/lock/age": "a lock is signed later than any that counted; a time to come shuts out none",
     "pegboard-mcp/lock/memory": "since when something is known, for people: of a moment ahead its date is said",
     "pegboard-mcp/server/auth": "when a token expires: forward, it is asked about; back, it is known for a minute more",
     "pegboard-mcp/server/handles": "instances agree on it. Forward by more than a question is open: it is asked again;"

@@ -332,7 +332,7 @@ WORDS = st.text("abA9+/_-=.,é", min_size=1, max_size=5) | st.text("abcdA9+/", m
 @given(st.lists(st.tuples(WORDS, st.sampled_from([" ", "\n", "  ", "\x1c", "\u2003"]))))
 def test_the_shape_of_a_text_hides_no_base64(words: list[tuple[str, str]]) -> None:
     """What is not searched for base64, since its shape says that there is none, has none."""
-    from pegboard.flows import encodings
+    from pegboard import _encodings as encodings
 
     text = "".join(word + space for word, space in words)
     found = [found.span() for found in encodings._BASE64.finditer(text)]

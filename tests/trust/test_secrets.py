@@ -32,7 +32,7 @@ from pegboard import (
 )
 from pegboard.content import text_in
 from pegboard.secrets.mask import KNOWN, SecretMask
-from pegboard.secrets.shapes import SHAPES, find_shapes, is_distinct
+from pegboard.secrets.shapes import NAMED, SHAPES, find_shapes, is_distinct
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
@@ -95,6 +95,13 @@ KEYS = {
     "xAI key": "xa" + "i-" + LETTERS[:80],
     "password in an address": "postgres://ada:" + "pa55w@rd@db.example.org/app",
     "bearer token": "Authorization: " + "Bearer " + LETTERS[:30],
+    "Azure signature": "https://a.blob.core.windows.net/c?se=2030&" + "sig=" + LETTERS[:43] + "=",
+    "Azure client secret": "ab3" + "8Q" + "~" + LETTERS[:34],
+    "session cookie": "Set-" + "Cookie: sid=" + LETTERS[:32] + "; HttpOnly",
+    "login of a file": "machine a.example login ada pass" + "word " + LETTERS[:16],
+    "webhook": "https://discord.com/api/web" + "hooks/" + HEX[:18] + "/" + LETTERS[:68],
+    "key of a service": "nva" + "pi-" + LETTERS[:64],
+    NAMED: '"api_' + 'key": "' + LETTERS[:32] + '"',
     "secret of an .env file": "DB_" + "PASSWORD=" + "tr0ub4dor&3",
 }
 PARTS = {
@@ -103,6 +110,11 @@ PARTS = {
     "Slack webhook": "T000/B000/" + LETTERS[:24],
     "password in an address": "pa55w@rd",
     "bearer token": LETTERS[:30],
+    "Azure signature": LETTERS[:43] + "=",
+    "session cookie": LETTERS[:32],
+    "login of a file": LETTERS[:16],
+    "webhook": HEX[:18] + "/" + LETTERS[:68],
+    NAMED: LETTERS[:32],
     "secret of an .env file": "tr0ub4dor&3",
 }
 """What must go, where it is not the whole of it."""
@@ -114,7 +126,7 @@ OURS = "c0rrect-h0rse-battery"
 
 
 def test_the_table_here_has_every_shape() -> None:
-    assert {shape.kind for shape in SHAPES} | {"secret of an .env file"} == set(KEYS)
+    assert {shape.kind for shape in SHAPES} | {"secret of an .env file", NAMED} == set(KEYS)
 
 
 @pytest.mark.parametrize("kind", KEYS)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from pegboard.flows.encodings import decoded
+from pegboard._encodings import decoded
 from pegboard.flows.words import WEAK, Label, Match, fold, texts_in
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from itertools import chain, groupby
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pegboard.flows.encodings import decoded
+from pegboard._encodings import decoded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator

@@ -21,11 +21,12 @@ from urllib.parse import quote
 
 import attrs
 
+from pegboard._encodings import decoded
 from pegboard.content import CONTENT_TYPES, TextContent, text_in
 from pegboard.errors import ErrorCode, Retry, ToolError
 from pegboard.limits import ENCODED_LEVELS
 from pegboard.results import ToolResult, noted
-from pegboard.secrets.shapes import is_distinct, long_words, replace_shapes
+from pegboard.secrets.shapes import NAMED, is_distinct, is_named_secret, long_words, replace_shapes
 from pegboard.secrets.texts import bytes_of_base64, with_texts, with_texts_of, with_texts_of_block
 
 if TYPE_CHECKING:
@@ -45,6 +46,9 @@ TOO_LONG = "text that is too long to look through"
 MAX_BYTES = 4 * 1024 * 1024
 """Bytes of one block that are looked through, which takes a tenth of a second for each MiB of text; a longer one is
 withheld. Bytes that are no text are not looked through."""
+
+MAX_ENCODED = 131_072
+"""Characters of a text in which other forms are looked for, beside those of the text as a whole."""
 
 
 class SecretMask:
@@ -79,7 +83,8 @@ class SecretMask:
         if policy == "allow":
             return result
         found: Found = set()
-        masked = with_texts(result, partial(self._masked, found=found), partial(self._masked_bytes, found=found))
+        change, named = partial(self._masked, found=found), partial(self._masked_member, found=found)
+        masked = with_texts(result, change, partial(self._masked_bytes, found=found), named)
         if not found:
             return result
         if policy == "refuse":
@@ -95,12 +100,13 @@ class SecretMask:
         if policy == "allow":
             return value
         found: Found = set()
-        own = frozenset(self._own(target)) if target is not None else frozenset()
+        own = frozenset(self._own(target)) if target is not None else None
         change = partial(self._masked, found=found, own=own)
         if isinstance(value, CONTENT_TYPES):
             masked: Any = with_texts_of_block(value, change, partial(self._masked_bytes, found=found, own=own))
         else:
-            masked = with_texts_of(value, change)
+            named = partial(self._masked_member, found=found) if target is None else None
+            masked = with_texts_of(value, change, named)
         if found and policy == "refuse":
             does, table = ("answered with", "from") if target is None else ("is given", "to")
             raise _refusal(source or target or "this", found, does, table, executed=target is None)
@@ -135,7 +141,7 @@ class SecretMask:
         self._told.add((tool.name, what))
 
     def _masked_bytes(
-        self, data: bytes, found: Found, own: frozenset[str] = frozenset(), levels: int = ENCODED_LEVELS
+        self, data: bytes, found: Found, own: frozenset[str] | None = None, levels: int = ENCODED_LEVELS
     ) -> bytes:
         """Bytes without keys, where they are a text; a text of too many is withheld."""
         if (read := text_in(data[:MAX_BYTES])) is None:
@@ -147,24 +153,57 @@ class SecretMask:
         masked = self._masked(text, found, own, levels)
         return data if masked == text else masked.encode(encoding)
 
-    def _masked(self, text: str, found: Found, own: frozenset[str] = frozenset(), levels: int = ENCODED_LEVELS) -> str:
+    def _masked_member(self, name: str, text: str, found: Found) -> str:
+        """A text that is a member of an object: its name may say that it is a secret."""
+        masked = self._masked(text, found)
+        if masked != text or not is_named_secret(name, text):
+            return masked
+        found.add(NAMED)
+        return _instead(NAMED)
+
+    def _masked(self, text: str, found: Found, own: frozenset[str] | None = None, levels: int = ENCODED_LEVELS) -> str:
+        """A text without keys.
+
+        Args:
+            own: the keys of whom it is sent to; None: it is answered. A value that has a name alone is masked then,
+                and not where it is sent: whoever logs in somewhere sends a password.
+        """
         if levels and (inner := bytes_of_base64(text)) is not None:  # as the bytes of blocks stand in JSON
             masked = self._masked_bytes(inner, found, own, levels - 1)
             if masked != inner:
                 return base64.b64encode(masked).decode("ascii")
         words = long_words(text)
         for form, value in self._values().items() if words else ():
-            if form in words and value not in own:
+            if form in words and value not in (own or ()):
                 found.add(KNOWN)
                 text = text.replace(form, _instead(KNOWN))
 
         def instead(key: str, kind: str) -> str | None:
-            if key in own:
+            if own is not None and (key in own or kind == NAMED):
                 return None
             found.add(kind)
             return _instead(kind)
 
-        return replace_shapes(text, instead)
+        text = replace_shapes(text, instead)
+        return self._masked_parts(text, found, own, levels) if levels and words else text
+
+    def _masked_parts(self, text: str, found: Found, own: frozenset[str] | None, levels: int) -> str:
+        """A text without what stands in it in another form, and holds a key: in percent, base64, hexadecimal."""
+        if len(text) > MAX_ENCODED:
+            return text
+        pieces: list[tuple[int, int, str]] = []
+        for part in decoded(text, 1):
+            is_whole = (part.start, part.end) == (0, len(text))  # the same text, written otherwise
+            masked = self._masked(part.text, found, own, 0 if is_whole else levels - 1)
+            if masked == part.text:
+                continue
+            if is_whole:
+                return masked
+            if not pieces or part.start >= pieces[-1][1]:
+                pieces.append((part.start, part.end, masked))
+        for start, end, masked in reversed(pieces):
+            text = text[:start] + masked + text[end:]
+        return text
 
     def _values(self) -> dict[str, str]:
         """Every form in which a known secret may stand in a text, the longest first, and the secret."""

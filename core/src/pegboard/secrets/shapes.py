@@ -16,13 +16,22 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["SHAPES", "Shape", "find_shapes", "is_distinct", "replace_shapes"]
+__all__ = ["NAMED", "SHAPES", "Shape", "find_shapes", "is_distinct", "is_named_secret", "replace_shapes"]
 
 MIN_SECRET = 8
 """A shorter text is no key that could be looked for: it would be found everywhere."""
 MIN_WORD = 16
 """A text of letters alone that is shorter is taken for a word."""
 _VALUE = r"[^\s'\"#;,]"
+_NAMED_VALUE = r"[^\s'\"#;,&]"
+
+
+NAMED = "value that its name calls a secret"
+"""The kind of a value that has no shape, and a name.
+
+.. versionadded:: 0.1
+"""
+_NAMES = re.compile("(?i:assw(?:or)?d|passphrase|pwd|secret|key|token)['\" \\t]{0,4}[:=]")
 
 
 class Shape(NamedTuple):
@@ -41,17 +50,57 @@ class Shape(NamedTuple):
     pattern: str
 
 
+_UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+SERVICES = (
+    r"fw_[A-Za-z0-9]{22,30}", r"tgp_v1_[\w-]{40,60}", r"csk-[a-z0-9A-Z]{40,60}", r"nvapi-[\w-]{60,75}",
+    r"lsv2_[ps][tk]_[a-f0-9]{32}_[a-f0-9]{10}", r"pcsk_[A-Za-z0-9]{4,8}_[A-Za-z0-9]{50,70}", r"jina_[A-Za-z0-9]{60}",
+    r"tvly-[\w-]{28,45}", r"fc-[a-f0-9]{32}", r"sk_[a-f0-9]{48}", r"wandb_v1_[\w-]{40,100}", r"figd_[\w-]{38,46}",
+    r"v1\.0-[a-f0-9]{24}-[a-f0-9]{146}", r"cfut_[A-Za-z0-9]{40,60}", r"cfat_[A-Za-z0-9]{40,60}",
+    r"vcp_[A-Za-z0-9]{40,70}", r"vercel_blob_rw_[A-Za-z0-9]{16}_[A-Za-z0-9]{30}", r"nfp_[A-Za-z0-9]{36}",
+    r"rnd_[A-Za-z0-9]{28,40}", r"pscale_[a-z]{2,5}_[\w.=-]{32,64}", r"napi_[a-z0-9A-Z]{60,70}",
+    r"xkeysib-[a-f0-9]{64}-[A-Za-z0-9]{16}", r"re_[A-Za-z0-9]{8}_[A-Za-z0-9]{22,26}",
+    r"access_token\$production\$[0-9a-z]{16}\$[0-9a-f]{32}", r"EAAA[\w-]{60}", r"EAA[A-Za-z0-9]{100,400}",
+    rf"access-[a-z]{{7,11}}-{_UUID}", r"FLWSECK[_TES]{0,5}-[0-9a-fA-F]{32}-X", r"eyJrIjoi[A-Za-z0-9]{70,400}={0,3}",
+    r"hca[ilm]k_01[a-z0-9]{58}", r"dt0[a-z]\d\d\.[A-Z0-9]{24}\.[A-Z0-9]{64}", r"pul-[a-f0-9]{40}",
+    r"ops_[A-Za-z0-9+/]{250,2000}={0,3}", r"A3-[A-Z0-9]{6}-[A-Z0-9-]{11,12}(?:-[A-Z0-9]{5}){3}",
+    rf"st\.{_UUID}\.[a-f0-9]{{32}}\.[a-f0-9]{{32}}", r"AAAAAAAAAAAAAAAAAAAAA[A-Za-z0-9%]{80,100}",
+    r"WPL_AP[\w.]{20,40}={0,2}", r"CFPAT-[\w-]{43}", rf"pat-[a-z]{{2}}\d-{_UUID}",
+    r"00D[A-Za-z0-9]{12,15}![\w.]{80,120}",
+    r"AKCp[A-Za-z0-9]{69}", r"cmVmdGtu[A-Za-z0-9]{56}", r"sq[upa]_[a-f0-9]{40}",
+    r"snyk_[us]at\.[a-f0-9]{8}\.[\w-]{20,80}",
+    r"CCIPAT_[A-Za-z0-9]{22}_[a-f0-9]{40}", r"bkua_[a-z0-9]{40}", r"cio[A-Za-z0-9]{32}", r"oy2[a-z0-9]{43}",
+    r"CLOJARS_[a-z0-9]{60}", r"duffel_[a-z]{4}_[\w=-]{43}", r"EZ[AT]K[A-Za-z0-9]{54}", r"fio-u-[\w=-]{64}",
+    r"tfp_[\w.-]{59}", r"pnu_[A-Za-z0-9]{36}", r"rdme_[a-z0-9]{70}", r"shippo_[a-z]{4}_[a-f0-9]{40}",
+    r"tk-us-[\w-]{48}", r"p8e-[A-Za-z0-9]{32}", r"LTAI[A-Za-z0-9]{17,21}", r"AKID[A-Za-z0-9]{32}",
+    r"sm_[a-z]{3}_[A-Za-z0-9]{16}", r"sgp_[a-z0-9_]{0,17}[a-f0-9]{40}", r"BBFF-[A-Za-z0-9]{30}",
+    r"fm2_[\w+/=,-]{100,800}", r"pat[A-Za-z0-9]{14}\.[a-f0-9]{64}", r"pk_\d{6,9}_[A-Z0-9]{32}",
+    r"sl\.[\w.-]{130,1300}",
+)  # fmt: skip
+"""Keys of services whose beginning says that they are keys: the words before the first bracket."""
+
+
+def _of_service(pattern: str) -> Shape:
+    """The beginning stands first, so that it is searched for as a literal; then what may not stand before it."""
+    begin = re.split(r"[\[{(]|\\d", pattern)[0]
+    rest = rf"(?<![A-Za-z0-9]{begin}){pattern[len(begin) :]}(?![A-Za-z0-9])"
+    return Shape("key of a service", (begin.replace("\\", ""),), begin + rest)
+
+
 SHAPES = (
     Shape("private key", ("PRIVATE KEY",), r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
           r"(?:(?!-----BEGIN)[\s\S]){0,20000}?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\Z)"),
     Shape("age key", ("AGE-SECRET-KEY-1",), r"\bAGE-SECRET-KEY-1[0-9A-Z]{50,70}"),
-    Shape("AWS key", ("AKIA", "ASIA", "ABIA", "ACCA"), r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b"),
+    Shape("AWS key", ("AKIA", "ASIA", "ABIA", "ACCA", "ABSK"),
+          r"\b(?:(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b|ABSK[A-Za-z0-9+/]{100,269}={0,2})"),
     Shape("AWS secret key", ("aws_secret", "AWS_SECRET", "awsSecret", "AWS secret ", "aws secret ", "Secret access "),
           r"(?i)aws.{0,20}secret.{0,20}?[=:]\s*['\"]?(?P<key>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])"),
     Shape("Anthropic key", ("sk-ant-",), r"\bsk-ant-[\w-]{20,200}"),
     Shape("OpenAI key", ("sk-",), r"\bsk-(?:proj-|svcacct-|admin-|or-v1-|lf-)?[A-Za-z0-9_-]{20,200}"),
     Shape("Atlassian token", ("ATATT3", "ATCTT3"), r"\bAT[AC]TT3[\w=-]{40,300}"),
-    Shape("Azure storage key", ("AccountKey=",), r"\bAccountKey=(?P<key>[A-Za-z0-9+/]{40,100}={0,2})"),
+    Shape("Azure storage key", ("AccountKey=", "AccessKey="),
+          r"\b(?:Account|SharedAccess)Key=(?P<key>[A-Za-z0-9+/]{40,100}={0,2})"),
+    Shape("Azure signature", ("&sig=", "?sig="), r"[?&]sig=(?P<key>[A-Za-z0-9%+/]{40,120}=?)"),
+    Shape("Azure client secret", ("Q~",), r"(?<![\w.~-])[\w.~-]{3}\dQ~[\w.~-]{31,34}(?![\w.~-])"),
     Shape("Databricks token", ("dapi",), r"\bdapi[a-f0-9]{32}\b"),
     Shape("DigitalOcean token", ("_v1_",), r"\bdo[opr]_v1_[a-f0-9]{64}\b"),
     Shape("Discord token", (".",), r"\b[MNO][A-Za-z\d_-]{23,27}\.[\w-]{6}\.[\w-]{27,40}\b"),
@@ -60,10 +109,12 @@ SHAPES = (
     Shape("Fly.io token", ("FlyV1 ", "fo1_"), r"\b(?:FlyV1 fm\d_[\w+/=,-]{40,800}|fo1_[\w-]{43})"),
     Shape("GitHub token", ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
           r"\b(?:gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9_]{22,255})"),
-    Shape("GitLab token", ("glpat-", "gldt-", "glrt-", "glcbt-", "glptt-", "glsoat-"),
-          r"\bgl(?:pat|dt|rt|cbt|ptt|soat)-[\w.-]{20,120}"),
+    Shape("GitLab token", ("glpat-", "gldt-", "glrt-", "glcbt-", "glptt-", "glsoat-", "glft-", "glagent-", "gloas-",
+          "glimt-", "glffct-", "GR1348941"),
+          r"\b(?:gl(?:pat|dt|rt|cbt|ptt|soat|ft|agent|oas|imt|ffct)-[\w.-]{20,120}|GR1348941[\w-]{20,40})"),
     Shape("Google key", ("AIza",), r"\bAIza[\w-]{35}(?![\w-])"),
-    Shape("Google access token", ("ya29.", "GOCSPX-"), r"\b(?:ya29\.[\w-]{20,2000}|GOCSPX-[\w-]{20,60})"),
+    Shape("Google access token", ("ya29.", "GOCSPX-", "1//0"),
+          r"\b(?:ya29\.[\w-]{20,2000}|GOCSPX-[\w-]{20,60}|1//0[\w-]{40,200})"),
     Shape("Grafana token", ("glsa_", "glc_"),
           r"\b(?:glsa_[A-Za-z0-9]{32}_[a-f0-9]{8}|glc_[A-Za-z0-9+/]{32,400}={0,2})"),
     Shape("Groq key", ("gsk_",), r"\bgsk_[A-Za-z0-9]{40,80}"),
@@ -100,8 +151,15 @@ SHAPES = (
     Shape("xAI key", ("xai-",), r"\bxai-[A-Za-z0-9]{60,100}"),
     Shape("password in an address", ("://",),
           r"\b[a-zA-Z][a-zA-Z0-9+.-]{1,30}://[^\s/?#:@'\"<>]{0,200}:(?P<key>[^\s/?#'\"<>$*{}]{3,200})@(?=[^\s/@])"),
-    Shape("bearer token", ("earer ", "EARER "),
-          r"(?i)\bauthorization['\"]?\s*[:=]\s*['\"]?bearer\s+(?P<key>[\w.~+/-]{16,4000}=*)"),
+    Shape("bearer token", ("uthorization", "UTHORIZATION"),
+          r"(?i)\bauthorization['\"]?\s*[:=]\s*['\"]?(?:bearer|basic|token|bot|apikey)\s+(?P<key>[\w.~+/-]{16,4000}=*)"),
+    Shape("session cookie", ("ookie:", "OOKIE:"), r"(?i)\bset-cookie:\s*[^=;\s]{1,60}=(?P<key>[^;\s]{16,4000})"),
+    Shape("login of a file", ("login ", '"auth"'),
+          r"(?:\blogin\s+\S{1,100}\s+password\s+(?=\S{6})|\"auth\"\s{0,3}:\s{0,3}\"(?=[A-Za-z0-9+/]{12,400}={0,2}\"))"
+          r"(?P<key>[^\s\"]{6,400})"),
+    Shape("webhook", ("/api/webhooks/", ".webhook.office.com/"),
+          r"(?:discord(?:app)?\.com/api/webhooks/|\.webhook\.office\.com/webhookb2/)(?P<key>[\w/@-]{40,250})"),
+    *map(_of_service, SERVICES),
 )  # fmt: skip
 """All of them but a variable of an `.env` file.
 
@@ -115,6 +173,12 @@ _ASSIGNED = (
     rf"[A-Z0-9_]{{0,20}}[ \t]*=[ \t]*(?P<quote>['\"]?)(?P<key>{_VALUE}{{8,4000}})(?P=quote)[ \t]*(?:#.*)?$"
 )
 """A variable of an `.env` file whose name says that it is a secret."""
+_NAMED = (
+    r"(?i)(?:passw(?:or)?d|passphrase|(?<![a-z])pwd|secret(?:_?key)?"
+    r"|(?:api|access|private|auth|signing|encryption|master|account)[_-]?key|(?:auth|access|refresh|session)[_-]?token)"
+    rf"['\"]?[ \t]{{0,3}}(?:=>|[:=])[ \t]{{0,3}}['\"]?(?P<key>(?![^\s]{{0,300}}[(\[{{<$]){_NAMED_VALUE}{{8,4000}})"
+)
+"""A value whose name says that it is a secret, in JSON, YAML, an ini file, an address, a header."""
 _ASSIGNED_MARKS = ("KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL")
 
 
@@ -134,6 +198,21 @@ def find_shapes(text: str) -> Iterator[tuple[int, int, str]]:
         for match in _compiled(_ASSIGNED).finditer(text):
             if is_distinct(match["key"]):
                 yield *match.span("key"), "secret of an .env file"
+    if ("=" in text or ":" in text) and _NAMES.search(text):
+        for match in _compiled(_NAMED).finditer(text):
+            if is_distinct(match["key"]) and any(map(str.isdigit, match["key"])):  # else it is a word about secrets
+                yield *match.span("key"), NAMED
+
+
+def is_named_secret(name: str, value: str) -> bool:
+    """Whether a member of an object holds a key, as its name says.
+
+    .. versionadded:: 0.1
+    """
+    if len(value) < MIN_SECRET or not _NAMES.search(f"{name}:"):
+        return False
+    found = _compiled(_NAMED).search(f"{name}: {value}")
+    return found is not None and found["key"] == value and is_distinct(value) and any(map(str.isdigit, value))
 
 
 def replace_shapes(text: str, instead: Callable[[str, str], str | None]) -> str:

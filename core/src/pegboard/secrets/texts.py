@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pegboard.content import Content
 
     Change = Callable[[str], str]
+    Named = Callable[[str, str], str]
 
 
 def masked(result: ToolResult, secrets: tuple[str, ...]) -> ToolResult:
@@ -33,20 +34,23 @@ def masked(result: ToolResult, secrets: tuple[str, ...]) -> ToolResult:
     return with_texts(result, partial(mask, secrets=secrets), change_bytes)
 
 
-def with_texts(result: ToolResult, change: Change, change_bytes: Callable[[bytes], bytes]) -> ToolResult:
+def with_texts(
+    result: ToolResult, change: Change, change_bytes: Callable[[bytes], bytes], named: Named | None = None
+) -> ToolResult:
     """The result with every text in it changed: those of content, data, error and details, and names of members.
 
     Args:
         result: is left as it is.
         change: what a text becomes.
         change_bytes: what the bytes of a block become.
+        named: what a text becomes that is a member of an object, by its name; None: it is changed as any.
     """
     error = result.error
     if error is not None:
-        error = ToolError(error.code, change(error.message), with_texts_of(error.details, change))
+        error = ToolError(error.code, change(error.message), with_texts_of(error.details, change, named))
     return ToolResult(
         tuple(with_texts_of_block(block, change, change_bytes) for block in result.content),
-        with_texts_of(result.data, change), error, with_texts_of(result.details, change),
+        with_texts_of(result.data, change, named), error, with_texts_of(result.details, change, named),
         result.id, result.name, result.duration_ms,
     )  # fmt: skip
 
@@ -63,14 +67,17 @@ def with_texts_of_block(block: Content, change: Change, change_bytes: Callable[[
     return attrs.evolve(block, data=data, mime_type=mime_type)
 
 
-def with_texts_of(value: Any, change: Change) -> Any:
+def with_texts_of(value: Any, change: Change, named: Named | None = None) -> Any:
     """A JSON value with every text in it changed, and every name of a member."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, dict):
-        return {change(key): with_texts_of(item, change) for key, item in value.items()}
+        return {
+            change(key): named(key, item) if named and isinstance(item, str) else with_texts_of(item, change, named)
+            for key, item in value.items()
+        }
     if isinstance(value, (list, tuple)):
-        return [with_texts_of(item, change) for item in value]
+        return [with_texts_of(item, change, named) for item in value]
     return value
 
 
