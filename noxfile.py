@@ -127,7 +127,7 @@ def tests(session: nox.Session) -> None:
     install(session, *TESTS, *OF_ALL, *ORACLES, *LOOPS, *editable)
     session.run("coverage", "erase")
     # Each worker takes its share in order, so that what a file prepares is mostly prepared once; then what others left.
-    # What of it is measured, and why not all, says conftest.py.
+    # What of it is measured, and why not all, says tests/kit/fixtures/kit_measured.py.
     # Two workers for each core: a test waits as long as it computes, for a server or for a package to be installed.
     workers = str(2 * (os.cpu_count() or 1))
     session.run("coverage", "run", "-m", "pytest", "-n", workers, "--dist", "worksteal", *session.posargs)
