@@ -28,6 +28,7 @@ from pegboard import (
     open_host,
     tool,
 )
+from pegboard.secrets.written import named_secrets, without_secrets
 from pegboard.testing import assert_error, assert_ok
 from pegboard.testing.recording import MASKED, Recording, _fits, _key
 
@@ -149,6 +150,18 @@ async def test_a_run_adds_to_a_recording_and_takes_the_place_of_calls_that_are_a
     assert [[one["data"]["result"] for one in call["results"]] for call in found] == [["a 1"], ["b 7"]]
 
 
+async def test_runs_beside_each_other_lose_nothing_of_each_other(tmp_path: Path) -> None:
+    """As two programs do, of which the second began before the first had written."""
+    config = {"plugins": {"record": {"file": str(tmp_path / "r.json")}}}
+    first, second = Network(), Network()
+    async with open_host(config, [second]) as later:
+        async with open_host(config, [first]) as sooner:
+            assert_ok(await sooner.session().call("weather", {"city": "Bonn"}))
+        assert_ok(await later.session().call("weather", {"city": "Rom"}))
+    calls = json.loads((tmp_path / "r.json").read_text("utf-8"))["calls"]
+    assert [call["arguments"]["city"] for call in calls] == ["Bonn", "Rom"]
+
+
 @pytest.mark.parametrize(
     ("call", "says"),
     [
@@ -251,6 +264,63 @@ async def test_no_secret_of_an_answer_is_written(
     assert KEPT in json.dumps(replayed.to_json())
 
 
+KEYS = {
+    "GitHub": "ghp_oHwLMeaZqo9DZDNjN1GTPdVKsb1DS2S5yXB6",
+    "OpenAI": "sk-2gin7BMsFxvKK4Q519Pk174JSnZJrd09fXzjsV2cMcSu28F9",
+    "Groq": "gsk_" + "aB3" * 16,
+    "Google": "AIza" + "Sy4" * 11 + "Zk",
+}
+
+
+@pytest.mark.parametrize("key", KEYS.values(), ids=KEYS)
+@pytest.mark.parametrize(
+    "told",
+    [
+        lambda key: key,  # all of a text, whose letters are those of base64 too
+        lambda key: [key],
+        lambda key: {key: 1},
+        lambda key: f"use {key} here",
+        lambda key: base64.b64encode(f"use {key}".encode()).decode(),
+        lambda key: json.dumps({"one": key}),
+    ],
+    ids=["all", "list", "name", "within", "base64", "JSON"],
+)
+def test_a_key_of_a_service_is_known_wherever_it_stands(key: str, told: Any) -> None:
+    shown = json.dumps(without_secrets({"value": told(key)}))
+    assert key not in shown
+    assert base64.b64encode(f"use {key}".encode()).decode() not in shown
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"X-Api-Key": "hunter2hunter2"},
+        {"Set-Cookie": ["hunter2hunter2", "a=b"]},
+        {"headers": [{"name": "X-Api-Key", "value": "hunter2hunter2"}]},
+        {"key": "password", "value": "hunter2hunter2"},
+        "https://ada:hunter2hunter2@example.com/",
+        "https://example.com/#access_token=hunter2hunter2",
+        "https://example.com/?access_token=hunter2hunter2#top",
+    ],
+    ids=str,
+)
+def test_a_secret_is_known_by_what_it_is_called(value: Any) -> None:
+    assert "hunter2" not in str(without_secrets(value))
+    if isinstance(value, dict):
+        assert "hunter2" not in str(without_secrets({"and": "then hunter2hunter2"}, tuple(named_secrets(value))))
+
+
+def test_what_is_no_secret_stays() -> None:
+    value = {
+        "name": "Bonn",
+        "value": "a city on the Rhine",
+        "key": "k1",
+        "tags": ["one", "two"],
+        "hash": "deadbeef" * 8,
+    }
+    assert without_secrets(value) == value
+
+
 async def test_arguments_that_are_called_key_tell_calls_apart(tmp_path: Path) -> None:
     class Store:
         name = "store"
@@ -335,6 +405,11 @@ async def test_the_tools_of_a_source_are_there_without_it(tmp_path: Path) -> Non
     ["", "[]", "{}", '{"pegboard_recording": 2}', '{"pegboard_recording": 1}', "[" * 100_000,
      '{"pegboard_recording": 1, "calls": [{"name": "a"}]}',
      '{"pegboard_recording": 1, "calls": [{"name": "a", "arguments": {}, "results": [3]}]}',
+     '{"pegboard_recording": 1, "calls": [{"name": "a", "arguments": {}, "results": []}]}',
+     '{"pegboard_recording": 1, "calls": [{"name": "a", "arguments": [], "results": [{"content": []}]}]}',
+     '{"pegboard_recording": 1, "calls": [{"name": [], "arguments": {}, "results": [{"content": []}]}]}',
+     '{"pegboard_recording": 1, "calls": [], "tools": {"a": 3}}',
+     '{"pegboard_recording": 1, "calls": [], "tools": {"a": {"name": "\\u001b"}}}',
      '{"pegboard_recording": 1, "calls": [{"name": "a", "arguments": {}, "results": [{"content": [{"type": "x"}]}]}]}'],
     ids=str,
 )  # fmt: skip

@@ -386,10 +386,11 @@ def test_there_are_as_many_blocks_as_were_sent(raw: list[object]) -> None:
     [
         ({"ttlMs": 5000, "cacheScope": "private"}, {"ttl_ms": 5000, "cache_scope": "private"}),
         ({"ttlMs": 0, "cacheScope": "public"}, {"ttl_ms": 0, "cache_scope": "public"}),
-        ({"ttlMs": -1, "cacheScope": "all"}, None),
-        ({"ttlMs": True, "cacheScope": ["public"]}, None),
-        ({"ttlMs": "5", "cacheScope": None}, None),
-        ({"ttlMs": float("inf")}, None),
+        ({"ttlMs": -1, "cacheScope": "all"}, {"ttl_ms": 0}),
+        ({"ttlMs": True, "cacheScope": ["public"]}, {"ttl_ms": 0}),
+        ({"ttlMs": "5", "cacheScope": None}, {"ttl_ms": 0}),
+        ({"ttlMs": float("inf")}, {"ttl_ms": 0}),
+        ({"ttlMs": None}, None),
         ({}, None),
     ],
 )

@@ -36,7 +36,7 @@ _WORDS = frozenset(
 _WORD = r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+"
 _NAMED = r"(?:api[_-]?key|auth|authorization|credentials?|key|passphrase|passwd|password|pwd|secret|token)"
 _INSIDE = [
-    (rf"(?i)([?&;\s]|^)([\w.-]{{0,40}}{_NAMED}[\w.-]{{0,40}}\s*[=:]\s*)[^&;\n]+", rf"\1\2{MASKED}"),
+    (rf"(?i)([?&#;\s]|^)([\w.-]{{0,40}}{_NAMED}[\w.-]{{0,40}}\s*[=:]\s*)[^&;\n]+", rf"\1\2{MASKED}"),
     (r"(?i)\b(bearer|basic|token)(\s+)\S+", rf"\1\2{MASKED}"),
     (r"\b(?:sk|ghp|gho|ghs|xox[abp]|glpat|hf|AKIA)[-_A-Za-z0-9]{12,}", MASKED),
 ]

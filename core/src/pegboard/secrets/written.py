@@ -21,7 +21,7 @@ from pegboard.secrets.shapes import replace_shapes
 from pegboard.secrets.texts import bytes_of_base64
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 __all__ = ["MASKED", "beginning", "named_secrets", "text_without_secrets", "without_secrets"]
 
@@ -52,9 +52,11 @@ def without_secrets(value: Any, hidden: tuple[str, ...] = (), name: str = "") ->
     if isinstance(value, str):
         return MASKED if value and _is_secret(name) else text_without_secrets(value, hidden)
     if isinstance(value, dict):
-        return {without_secrets(key, hidden): without_secrets(item, hidden, str(key)) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [without_secrets(item, hidden) for item in value]
+        return {
+            without_secrets(key, hidden): without_secrets(item, hidden, called) for key, called, item in _members(value)
+        }
+    if isinstance(value, (list, tuple)):  # a header that came more than once has a list of values
+        return [without_secrets(item, hidden, name) for item in value]
     return value
 
 
@@ -69,7 +71,9 @@ def text_without_secrets(text: str, hidden: tuple[str, ...] = ()) -> str:
         return text
     if (inner := bytes_of_base64(text)) is not None and (read := text_in(inner)) is not None:  # bytes of a block
         without = text_without_secrets(read[0], hidden)
-        return text if without == read[0] else base64.b64encode(without.encode(read[1])).decode("ascii")
+        if without != read[0]:
+            return base64.b64encode(without.encode(read[1])).decode("ascii")
+        # A key has the letters of base64 as well, so that it can be read as bytes which say nothing.
     if (value := _json_in(text)) is not None:
         without = without_secrets(value, hidden)
         return text if without == value else json.dumps(without, ensure_ascii=False)
@@ -109,15 +113,24 @@ def named_secrets(value: Any) -> Iterator[str]:
     .. versionadded:: 0.1
     """
     if isinstance(value, dict):
-        for name, item in value.items():
-            if isinstance(item, str) and _is_secret(str(name)) and len(item) >= MIN_SECRET:
-                yield item
+        for _, name, item in _members(value):
+            if _is_secret(name):
+                items = item if isinstance(item, (list, tuple)) else (item,)
+                yield from (one for one in items if isinstance(one, str) and len(one) >= MIN_SECRET)
             yield from named_secrets(item)
     elif isinstance(value, (list, tuple)):
         for item in value:
             yield from named_secrets(item)
     elif isinstance(value, str) and (inner := _json_in(value)) is not None:
         yield from named_secrets(inner)
+
+
+def _members(value: Mapping[Any, Any]) -> Iterator[tuple[Any, str, Any]]:
+    """The members of an object: key, what it is called, and value. `{"name": "X-Api-Key", "value": ...}` says the name
+    beside it, as the headers of a HAR file do (https://w3c.github.io/web-performance/specs/HAR/Overview.html)."""
+    told = value.get("name", value.get("key"))
+    for key, item in value.items():
+        yield key, told if key == "value" and isinstance(told, str) else str(key), item
 
 
 def _json_in(text: str) -> Any:

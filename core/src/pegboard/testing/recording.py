@@ -18,6 +18,7 @@ import contextlib
 import json
 import os
 import stat
+import time
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -27,7 +28,7 @@ import attrs
 from pegboard._values import Value
 from pegboard.config import setting, write_hint
 from pegboard.contract import Finding, Layer
-from pegboard.errors import ConfigError, ErrorCode, Retry, ToolError
+from pegboard.errors import ConfigError, ErrorCode, PegboardError, Retry, ToolError
 from pegboard.hookspecs import hookimpl
 from pegboard.results import ToolResult
 from pegboard.secrets.shapes import is_distinct
@@ -46,6 +47,7 @@ VERSION = 1
 MAX_BYTES = 256 * 1024 * 1024
 """A larger file is no recording."""
 MAX_NAMED = 5
+LOCK_TRIES, LOCK_PAUSE_S = 100, 0.01
 _CACHE_DETAILS = frozenset(("cache", "cache_age_s"))
 """What of the details is of one run alone."""
 
@@ -199,26 +201,34 @@ class Recording:
                 raise ValueError("it does not say pegboard_recording")
             recording = cls(path, said["calls"], said.get("tools"))
             for call in recording._calls.values():
-                for result in call["results"]:
-                    ToolResult.from_json(result)
+                _check(call)
+            recording.make_tools()
         except OSError as problem:
             first = "record it first: pegboard call --record FILE, or pytest --pegboard-record"
             raise ConfigError(
                 f"the recording {path} cannot be read: {problem.strerror or problem}",
                 hint=first if isinstance(problem, FileNotFoundError) else "name another file",
             ) from problem
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
+        except (PegboardError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
             raise ConfigError(
                 f"{path} is not a recording: {str(problem)[:200] or type(problem).__name__}", hint="name another file"
             ) from problem
         return recording
 
     def write(self) -> None:
-        """Put the file in place, whole or not at all.
+        """Put the file in place, whole or not at all, with what others have added to it meanwhile.
 
         Raises:
-            ConfigError: it cannot be written.
+            ConfigError: it cannot be written, or is no recording any more.
         """
+        with _held(self._path.parent):
+            if self._path.exists():
+                beside = Recording.read(self._path)
+                heard = {key: self._calls[key] for key in self._heard}
+                self._calls, self._tools = beside._calls | heard, beside._tools | self._tools
+            self._put()
+
+    def _put(self) -> None:
         said = {
             "pegboard_recording": VERSION,
             "tools": self._tools,
@@ -292,6 +302,44 @@ class Recording:
     def make_tools(self) -> list[Tool]:
         """The tools of sources, as they were defined when they were recorded."""
         return [_make_tool(definition) for definition in self._tools.values()]
+
+
+@contextlib.contextmanager
+def _held(folder: Path) -> Iterator[None]:
+    """Hold the lock of a folder, so that of two programs that end at once each adds to what the other wrote; after a
+    while it goes on without it, and where there is no such lock, as on Windows, at once."""
+    try:
+        import fcntl
+
+        number = os.open(folder, os.O_RDONLY)
+    except (ImportError, OSError):
+        yield
+        return
+    try:
+        for _ in range(LOCK_TRIES):
+            try:
+                fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except OSError:
+                time.sleep(LOCK_PAUSE_S)
+        yield
+    finally:
+        os.close(number)
+
+
+def _check(call: Mapping[str, Any]) -> None:
+    """Require that a call is one, with an answer: people edit recordings.
+
+    Raises:
+        ValueError, TypeError, KeyError, AttributeError: it is none.
+    """
+    name, arguments, results = call["name"], call["arguments"], call["results"]
+    if not isinstance(name, str) or not isinstance(arguments, dict):
+        raise ValueError("a call needs a name and arguments, which are an object")
+    if not isinstance(results, list) or not results:
+        raise ValueError(f"the call {name[:80]!r} has no results")
+    for result in results:
+        ToolResult.from_json(result)
 
 
 def _make_tool(definition: Mapping[str, Any]) -> Tool:

@@ -72,10 +72,12 @@ class ReadBlocks(tuple["Content", ...]):
 def cache_hints(raw: Mapping[str, Any]) -> dict[str, Any]:
     """`ttlMs` and `cacheScope` of a result, as details have them: `ttl_ms` and `cache_scope`.
 
-    From 2026-07-28 on they stand in what `resources/read` and the lists give; elsewhere they mean the same.
+    From 2026-07-28 on they stand in what `resources/read` and the lists give; elsewhere they mean the same. A time that
+    cannot be read is none: what says so is stale, as of HTTP (https://www.rfc-editor.org/rfc/rfc9111#section-4.2.1).
     """
     ttl_ms, scope = raw.get("ttlMs"), raw.get("cacheScope")
-    hints: dict[str, Any] = {"ttl_ms": ttl_ms} if type(ttl_ms) is int and ttl_ms >= 0 else {}
+    is_time = type(ttl_ms) is int and ttl_ms >= 0
+    hints: dict[str, Any] = {} if ttl_ms is None else {"ttl_ms": ttl_ms if is_time else 0}
     return {**hints, "cache_scope": scope} if scope in ("public", "private") else hints
 
 
