@@ -232,7 +232,7 @@ def test_a_generic_class_is_refused() -> None:
         value: T
 
     assert "is generic" in refusal(Box)
-    assert "has no JSON form" in refusal(Box[int])
+    assert refusal(Box[int]) == refusal(Box)
     with pytest.raises(HintError, match="has no JSON form"):
         structure_hook(Box[int])
 

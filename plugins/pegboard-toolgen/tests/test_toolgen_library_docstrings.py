@@ -300,6 +300,11 @@ def test_what_a_body_changes_decides_the_category(
     assert made.risk == ("low" if category == "read" else None)
 
 
+def test_a_function_that_destroys_is_of_high_risk(draft: Drafted) -> None:
+    assert draft("import os\ndef f(a: str):\n    'Delete a file.'\n    os.remove(a)").risk == "high"
+    assert draft("import os\ndef f(a: str):\n    'Make a file.'\n    os.mkdir(a)").risk is None
+
+
 VERBS = ("set_locale", "delete_all", "sendMail", "write", "add", "make_words", "create_label", "copy", "settle")
 
 

@@ -899,6 +899,31 @@ def test_security_schemes_become_names_of_variables() -> None:
     assert found.drafts[0].notes[0] == "api_key is sent with the server's credentials."
 
 
+@pytest.mark.parametrize(
+    ("said", "description"),
+    [
+        ({}, "Sends GET /a/{id}."),
+        ({"responses": {"200": {"description": "OK"}}}, "Sends GET /a/{id}."),
+        ({"operationId": "findAll", "responses": {"200": {"description": "Successful Response"}}}, "Find all."),
+        ({"operationId": "findAll", "responses": {"200": {"description": "The books"}}}, "Find all. The books."),
+    ],
+)
+def test_an_answer_that_is_fine_is_no_description(said: dict[str, Any], description: str) -> None:
+    (draft,) = discover({"/a/{id}": {"get": said}}).drafts
+    assert draft.description == description
+
+
+def test_a_discriminator_is_told_in_words() -> None:
+    refs = [{"$ref": "#/components/schemas/Card"}, {"$ref": "#/components/schemas/Bank"}]
+    body = {"oneOf": refs, "discriminator": {"propertyName": "kind", "mapping": {"card": "#/components/schemas/Card"}}}
+    found = discover(
+        {"/pay": {"post": {"requestBody": {"required": True, "content": {"application/json": {"schema": body}}}}}},
+        components={"schemas": {name: {"type": "object", "required": ["kind"]} for name in ("Card", "Bank")}},
+    )
+    (schema,) = found.drafts[0].input_schema["properties"].values()
+    assert schema["description"] == "kind says which of them it is: card (Card), Bank."
+
+
 def security_of(operations: dict[str, Any], **more: Any) -> dict[str, Any]:
     schemes = {
         "oauth": {"type": "oauth2"},

@@ -410,9 +410,14 @@ def fields_of(cls: type, scope: Scope | None = None) -> tuple[Field, ...]:
             known = _FIELDS[cls] = tuple(_fields_of_model(cls))
             return known
         if getattr(cls, "__parameters__", ()):
-            raise HintError(f"the class {cls.__name__} is generic; write a class of its own for the types it holds")
+            raise HintError(no_generic(cls))
         known = _FIELDS[cls] = tuple(_fields(cls, scope))
     return known
+
+
+def no_generic(cls: type) -> str:
+    """Why a class with type parameters is refused, and what to write instead."""
+    return f"the class {cls.__name__} is generic; write a class of its own whose fields name the types that they hold"
 
 
 def _fields(cls: type, scope: Scope | None) -> Iterator[Field]:

@@ -212,6 +212,8 @@ class Schemas:
             return FrozenDict({"type": "object", "additionalProperties": values} if values else {"type": "object"})
         if origin is tuple:
             return self._tuple(hint, arguments)
+        if arguments and hints.is_record(origin):
+            raise HintError(hints.no_generic(origin))
         raise HintError(
             f"the type {type_name(hint)} has no JSON form; take an attrs class, a dataclass, a TypedDict, "
             "or a type that JSON has"

@@ -8,6 +8,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from pegboard.schema import KEYWORDS
+from pegboard_manifest import sanitise
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -261,3 +262,18 @@ def or_null(schema: Json) -> Json:
     if isinstance(types, list) and "null" not in types:
         return {**schema, "type": [*types, "null"]}
     return schema
+
+
+def told_apart_by(schema: Mapping[str, Json]) -> str:
+    """What the `discriminator` of OpenAPI says, in words: no keyword of JSON Schema does."""
+    said = schema.get("discriminator")
+    said = said if isinstance(said, dict) else {}
+    listed: list[Json] = next((schema[key] for key in ("oneOf", "anyOf") if isinstance(schema.get(key), list)), [])
+    refs = [one["$ref"] for one in listed[:20] if isinstance(one, dict) and isinstance(one.get("$ref"), str)]
+    name, mapping = said.get("propertyName"), said.get("mapping")
+    if not isinstance(name, str) or not refs:
+        return ""
+    values = {str(ref).rpartition("/")[2]: value for value, ref in mapping.items()} if isinstance(mapping, dict) else {}
+    kinds = [ref.rpartition("/")[2] for ref in refs]
+    told = [f"{values[kind]} ({kind})" if values.get(kind, kind) != kind else kind for kind in kinds]
+    return sanitise(f"{name} says which of them it is: {', '.join(told)}.", 500, one_line=True)

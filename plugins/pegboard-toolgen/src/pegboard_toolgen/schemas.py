@@ -41,6 +41,7 @@ from pegboard_toolgen._schema_parts import (
     plain,
     size_of,
     subschemas,
+    told_apart_by,
 )
 
 if TYPE_CHECKING:
@@ -253,6 +254,8 @@ class _SchemaConverter:
             found = kept_wide(found, wider)
         if any(_names(schema, key) - _names(found, key) for key in ("properties", "patternProperties")):
             found.pop("additionalProperties", None)  # it would judge what was named once
+        if not self.answers and (told := told_apart_by(schema)):
+            found["description"] = f"{found.get('description', '')} {told}".strip()
         self._old_words(schema, found, depth)
         self._hide(schema, found)
         return _with_types_of_examples(found) if self.answers else self._as_wide_as_servers(found)

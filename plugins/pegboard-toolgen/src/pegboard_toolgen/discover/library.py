@@ -21,6 +21,7 @@ import griffe
 from pegboard_manifest import sanitise
 from pegboard_toolgen._progress import say
 from pegboard_toolgen._texts import counted
+from pegboard_toolgen.discover import _program_words as guess
 from pegboard_toolgen.discover._bodies import BodyReader, Facts
 from pegboard_toolgen.discover._classes import makers_of, method_of
 from pegboard_toolgen.discover._descriptions import describes, doc_of
@@ -298,7 +299,7 @@ class _Drafting:
             where="",
             category=judged.category,
             unknown="" if judged.category else judged.why,
-            risk="low" if judged.category == "read" else None,
+            risk="low" if judged.category == "read" else "high" if self._destroys() else None,
             idempotency=judged.idempotency,
             errors=errors,
             examples=self._examples(schema),
@@ -306,6 +307,10 @@ class _Drafting:
             notes=tuple(dict.fromkeys(self.notes))[:MAX_NOTES],
             runs_code=runs_code(self.name, self.facts, own=own),
         )
+
+    def _destroys(self) -> bool:
+        """Whether its name or the first word of what is said of it destroys something."""
+        return bool(guess.DESTRUCTIVE & {*guess.words_of(self.name)[:1], guess.first_verb(self.doc.text)})
 
     # what it is
 

@@ -37,6 +37,12 @@ _CODE = re.compile(
     r"|\b(?:runs?|executes?) (?:an? |the )?commands? (?:in|inside|on) (?:an?|the) |\barbitrary code\b",
     re.IGNORECASE,
 )
+_SAYS_NOTHING = re.compile(
+    r"(?:(?:a |the )?(?:ok|okay|success\w*|default|created|accepted|done|no content|2\d\d)(?: |$))?"
+    r"(?:(?:response|operation|answer|result|request)\b)?[ .!]*",
+    re.IGNORECASE,
+)
+"""What documents say of an answer where their form asks for a text."""
 _CODE_WORDS = frozenset(("exec", "shell", "repl"))
 _READS = frozenset(("get", "head", "options", "trace"))
 _REPEATABLE = _READS | {"put", "delete"}
@@ -417,7 +423,8 @@ def _from_name(said: Mapping[str, Json], own: Sequence[str]) -> str:
     success = responses.get("200", responses.get("201")) if isinstance(responses, dict) else None
     answer = line(success.get("description"), 300) if isinstance(success, dict) else ""
     words = "".join(own[:1]).replace("_", " ").strip().capitalize()
-    return ". ".join(part.rstrip(".") for part in (words, answer) if part) + "." if words or answer else ""
+    told = [part.rstrip(".") for part in (words, "" if _SAYS_NOTHING.fullmatch(answer) else answer) if part]
+    return ". ".join(told) + "." if told else ""
 
 
 def _runs_code(said: Mapping[str, Json], path: str) -> str | None:

@@ -172,9 +172,11 @@ def server_of(document: Document, source: Source, base_url: str | None) -> tuple
     if source.url is None:
         if named:
             return named, []
-        return NO_SERVER, [
-            "the document names no server that can be used: give base_url, or set the variable of its base URL"
-        ]
+        why = "the document names no server that can be used: give base_url, or set the variable of its base URL"
+        path = next((one for said in _said(document) if (one := usable(said, NO_SERVER)) and one != NO_SERVER), None)
+        if path is None or not path.startswith(f"{NO_SERVER}/"):
+            return NO_SERVER, [why]
+        return path, [f"{why}, with the path {shown(path.removeprefix(NO_SERVER))} that it names"]
     path = urlsplit(named).path.rstrip("/") if named else ""
     origin = urlunsplit((*urlsplit(source.url)[:2], "", "", ""))
     if named is None or (is_local(source.url) and not is_local(named)) or source.is_base:
