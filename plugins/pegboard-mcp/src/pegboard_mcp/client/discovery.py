@@ -41,6 +41,8 @@ MAX_ITEM_BYTES = 256 * 1024
 MAX_NAME = 1_000
 MAX_TITLE = 500
 MAX_ICONS = 16
+MAX_ICON = 100_000
+_PICTURES = tuple(f"data:image/{kind};base64," for kind in ("png", "jpeg", "jpg", "gif", "webp", "avif", "x-icon"))
 MAX_ARGUMENTS = 256
 MAX_URI = 8_000
 METHOD_NOT_FOUND = -32601
@@ -381,7 +383,26 @@ def _output_schema(value: Any) -> Any:
 def _icons(value: Any) -> list[Any]:
     if not isinstance(value, list):
         return []
-    found = [dict(icon) for icon in value[:MAX_ICONS] if isinstance(icon, Mapping) and isinstance(icon.get("src"), str)]
+    found = [dict(icon) for icon in value[:MAX_ICONS] if isinstance(icon, Mapping) and _is_picture(icon.get("src"))]
     return [
         icon for icon in found if all(not isinstance(part, str) or not texts.clean(part)[1] for part in icon.values())
     ]
+
+
+def _is_picture(address: Any) -> bool:
+    """Whether a client that shows it can only load a picture: some run scripts, read files and call routers (MCP,
+    "Icons", security considerations). An SVG may hold a script."""
+    if not isinstance(address, str) or len(address) > MAX_ICON:
+        return False
+    if address.startswith(_PICTURES):
+        return True
+    return address.startswith("https://") and texts.is_page(address) and _is_public(address)
+
+
+def _is_public(address: str) -> bool:
+    from urllib.parse import urlsplit
+
+    from pegboard_confine.network import is_private
+
+    parts = urlsplit(address)
+    return bool(parts.hostname) and "@" not in parts.netloc and not is_private(parts.hostname or "")

@@ -117,7 +117,7 @@ class ServedResources:
             raise invalid_params(f"arguments of the prompt {name[:80]!r}: {'; '.join(faults)}", faults=faults)
         if len(arguments) > MAX_ARGUMENTS or any(len(value) > MAX_ARGUMENT for value in arguments.values()):
             raise invalid_params("the arguments are too many or too long")
-        got = await _held(prompt.get(session, dict(arguments)), f"the prompt {name!r}")
+        got = await _held(prompt.get(session, dict(arguments)), f"the prompt {name!r}", session, prompt.source)
         messages = [Message("user", TextContent(got))] if isinstance(got, str) else list(got)
         if prompt.source is None:  # those of a server were cleaned where they came in, as its table says
             messages = [Message(one.role, clean_blocks((one.content,))[0][0]) for one in messages]
@@ -156,7 +156,7 @@ class ServedResources:
             await self.capabilities.require_accepted(session, f"resource:{uri}")
         if (found := self.find(uri)) is None:
             raise absent("there is no such resource", servers_away(session.host), uri=uri[:500])
-        got = await _held(found.read(session, uri), "the resource")
+        got = await _held(found.read(session, uri), "the resource", session, found.source)
         if isinstance(got, (bytes, bytearray)):  # they stay bytes, also where they are a text
             whole = BinaryContent(bytes(got), found.mime_type or "application/octet-stream")
             whole = _shown(session, whole, found.source)
@@ -193,7 +193,9 @@ class ServedResources:
             if asked is None and ref.uri not in self.resources:
                 asked = await self._accepted(session, "template", ref.uri)
         complete = asked.complete if asked is not None else None
-        found = [] if complete is None else await _held(complete(session, name, value, others), "the completion")
+        source = None if asked is None else asked.source
+        work = None if complete is None else complete(session, name, value, others)
+        found = [] if work is None else await _held(work, "the completion", session, source)
         values = [str(one) for one in found]
         shown = values[:MAX_COMPLETIONS]
         if asked is not None and shown:
@@ -213,11 +215,18 @@ def _provided(host: Host, hook: str, kinds: tuple[type, ...]) -> list[Any]:
     return [one for _, values in answers for one in values]
 
 
-async def _held(work: Awaitable[T], what: str) -> T:
+async def _held(work: Awaitable[T], what: str, session: Session, source: str | None) -> T:
     try:
         return await work
-    except (ToolError, MCPError):
+    except MCPError:
         raise
+    except ToolError as refused:  # a model reads it as it reads an answer
+        if source is not None:
+            session.note_read(ToolResult.of_error(refused), source=source)
+        message, details = (session.masked(said, source=source) for said in (refused.message, refused.details))
+        if (message, details) == (refused.message, refused.details):
+            raise
+        raise ToolError(refused.code, message, details) from None
     except Exception as problem:
         log.exception("%s failed", what)
         error = ToolError(ErrorCode.INTERNAL_ERROR, f"{what} failed; its cause is in the host's log")
