@@ -185,6 +185,45 @@ _PATTERNS: dict[str, tuple[tuple[str, ...], str]] = {
         r"\b(?:append|prepend|add|end|begin|start|include)\b[^.]{0,60}\b(?:every|each|all(?: of)?(?: your)?) (?:\w+ )?(?:responses?|answers?|repl(?:y|ies)|messages?)\b",
     ),
 }  # fmt: skip
+_ALSO: tuple[tuple[str, tuple[str, ...], str], ...] = (
+    ("order-conversation", ("user", "turn"),
+     r"\b(?:everything|whatever|what|all that) the user (?:has |have )?(?:said|asked|typed|wrote|told)\b|\b(?:verbatim|full|whole) (?:text|copy|content)s? of"
+     r" (?:the )?(?:prior|previous|last|earlier) (?:turns|messages|prompts)\b"),
+    ("order-key-files", (".env", ".netrc", ".npmrc", ".pgpass", ".ssh", ".aws", ".kube", ".gnupg"),
+     r"\b(?:content|contents|text|value|values|lines) of[^.]{0,40}(?:\.env\b|\.netrc|\.npmrc|\.pgpass|\.ssh/|\.aws/|\.kube/|\.gnupg/)"),
+    ("order-other-tool", ("supersede", "replace", "rather than", "instead of", "deprecate", "after obtaining", "afterwards", "then call"),
+     r"\b(?:supersedes|replaces|deprecates) (?:all|every|any)\b|\b(?:use|call|prefer) (?:this|it)(?: tool| one)? (?:rather than|instead of) (?:the |any |all )?"
+     r"(?:built-?in|default|native|other)\b|\bafter (?:obtaining|getting|receiving)[^.]{0,40}\bcall [`'\"]?\w+_\w+"),
+    ("order-redirect", ("email", "e-mail", "mail", "message", "payment", "wallet", "transfer"),
+     r"\b(?:all|every|any|each) (?:e-?mails?|mails?|messages?|payments?|transfers?)\b[^.]{0,60}\b(?:to|via) [\w.+-]{1,64}(?:@|\b)"
+     r"|\balways use (?:wallet|account|address|number|recipient|iban)\b"),
+    ("order-send", ("http://", "https://"),
+     r"\b(?:push|send|post|upload|forward|mirror|copy|report|submit|curl -d|curl --data)\b[^.]{0,100}(?:\bto\b|@)[^.]{0,40}https?://"),
+    ("order-secrecy", ("mention", "already knows", "aware of this"),
+     r"\bno (?:reason|need) to (?:mention|tell|say|explain)\b|\buser (?:already knows|is aware)\b[^.]{0,80}\b(?:mention|tell|ask)"),
+    ("order-credentials", ("token", "key", "password", "secret"),
+     r"\b(?:supply|provide|pass|give|send|enter|include)\b[^.]{0,40}\b[a-z0-9]{1,30}_(?:api_key|token|secret|password)\b"
+     r"|\b(?:session|access|auth) tokens?\b[^.]{0,40}\b(?:found|stored|in)\b[^.]{0,30}\b(?:browser|local ?storage|cookies?)\b"),
+    ("order-install", ("pip install", "npm install", "npx ", "uvx ", "brew install"),
+     r"\b(?:run|execute|use) `?(?:pip3? install|npm (?:i|install)|npx|uvx|brew install)\b"),
+    ("order-every-result", ("every", "each", "all", "always"),
+     r"\b(?:end|begin|start|finish) (?:each|every|all)(?: of your)? (?:answers?|repl(?:y|ies)|responses?|messages?)\b"),
+    ("order-pretend", ("you are the", "you have", "limits"),
+     r"\byou (?:are|have) (?:the )?(?:administrator|admin|root|owner|superuser)\b|\b(?:limits|rules|restrictions) do not (?:hold|apply)\b"),
+    ("order-roles", ('"role"', "'role'"), r"[\"']role[\"']\s?:\s?[\"'](?:system|assistant|developer|user)[\"']"),
+    ("order-no-question", ("confirm", "approval", "permission"),
+     r"\b(?:confirmations?|approvals?|permissions?) (?:is|are|was|were) (?:no longer|not) (?:needed|required|necessary)\b"),
+    ("order-language", ("ignor", "sag ", "dis ", "digas", "говори", "сообщ", "игнор", "忽略", "无视", "無視", "告诉", "告訴", "言わ", "伝え", "무시"),
+     r"\bignoriere?n?\b.{0,40}\b(?:anweisung|instruktion|befehl)\w*|\bsag\b.{0,30}\b(?:benutzer|nutzer)\b.{0,20}\bnicht"
+     r"|\bignor[ae]r?\b.{0,40}\b(?:instrucciones|instruc[cç][oõ]es|istruzioni)\b|\bignore[zr]?\b.{0,40}\b(?:les|toutes|tes|vos) (?:\w+ )?instructions\b"
+     r"|\bne (?:le |la )?dis\b.{0,20}\bpas\b.{0,20}\butilisateur|\bno (?:le|lo|se lo) digas\b|игнорируй\w*.{0,40}(?:инструкци|указани)|не (?:говори|сообщай)\w*.{0,20}пользовател"
+     r"|(?:忽略|无视|無視|忘记).{0,20}(?:指令|指示|说明|命令)|(?:不要|别|勿).{0,4}(?:告诉|告訴|通知).{0,4}(?:用户|使用者)|(?:指示|命令).{0,10}無視|ユーザー.{0,10}(?:言わ|伝え)ない|(?:지시|명령).{0,10}무시"),
+    ("names-key-file", (".ssh", ".aws", ".netrc", ".pgpass", ".gnupg", ".kube", "id_rsa", "id_ed25519", "/etc/shadow"),
+     r"~/\.(?:ssh|aws|netrc|pgpass|gnupg|kube)\b|\bid_(?:rsa|ed25519|ecdsa)\b|/etc/shadow\b"),
+    ("names-recipient", ("@", "0x", "+"),
+     r"\b[\w.+-]{1,64}@(?!(?:example|domain|company|email|test|mail)\.(?:com|org|net)\b)(?:[\w-]{1,63}\.){1,6}[a-z]{2,24}\b|\b0x[0-9a-f]{40}\b|(?<!\w)\+\d[\d ()-]{8,20}\d"),
+)  # fmt: skip
+"""Other words for the same, and what has one pattern alone."""
 _WORD = re.compile(r"[^\W\d_]{3,60}")
 _ENCODED = re.compile(r"(?<![\w/])(?:[A-Za-z0-9+/]{120,}={0,2}|(?:[0-9a-fA-F]{2}){80,})(?![\w/])")
 _LINK = re.compile(
@@ -222,11 +261,27 @@ def look_at_text(where: str, text: str) -> Iterator[Finding]:
     for check, (words, pattern) in _PATTERNS.items():
         if any(word in line for word in words) and (seen := _compiled(pattern).search(line)):
             yield Finding(check, where, _quoted(seen[0]))
+    for check, words, pattern in _ALSO:
+        if any(word in line for word in words) and (seen := _compiled(pattern).search(line)):
+            yield Finding(check, where, _quoted(seen[0]))
+    if (form := _encoded_order(plain)) is not None:
+        yield Finding("order-encoded", where, form)
     for link in _LINK.finditer(plain):
         if (shown := _host(link[1])) != (led := _host(link[2])) and not led.endswith(f".{shown}"):
             yield Finding("order-link-lies", where, f"{shown} leads to {led}")
     for _, _, kind in find_shapes(plain):
         yield Finding("key-shape", where, kind)
+
+
+def _encoded_order(text: str) -> str | None:
+    """In which form a text gives an order that it does not give as it stands."""
+    from pegboard_mcp.probe.forms import forms_of
+
+    known = {*orders_in(text)}
+    for form, inner in forms_of(text):
+        if {*orders_in(inner)} - known:
+            return form
+    return None
 
 
 def _quoted(text: str) -> str:
