@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from pegboard.session import Session
     from pegboard.tools import Origin, Tool
 
+MEMORY = "memory"
+"""The tag of tools that keep what a model is to know in other sessions."""
 MAX_SHOWN = 5
 """How many values a question shows; the arguments stand below it as a whole."""
 MAX_QUOTE = 80
@@ -205,9 +207,10 @@ class Flows:
 
 def could_harm(tool: Tool) -> bool:
     """Whether words of others could do harm in it: it may change or overwrite something, it reaches beyond the host, or
-    it reads secrets. What a tool does not say counts against it, as in MCP, but that a read-only one reaches out."""
+    it reads secrets. What a tool does not say counts against it, as in MCP, but that a read-only one reaches out.
+    What is kept for other sessions is read there without a label, so that words that wait in it act then."""
     marks = tool.annotations
-    changes = not marks.read_only and marks.destructive is not False
+    changes = not marks.read_only and (marks.destructive is not False or MEMORY in tool.tags)
     return changes or bool(marks.open_world) or bool(tool.secrets)
 
 
