@@ -82,3 +82,12 @@ def test_a_server_that_cannot_be_reached_is_told(probe: Any) -> None:
     done = probe("--wait", "0", "--unconfined", "--", sys.executable, "-c", "raise SystemExit('not today')")
     assert done.returncode == 2
     assert "not today" in done.stderr
+
+
+@confined
+def test_a_server_that_lacks_something_is_given_it_by_options(probe: Any) -> None:
+    done = probe("--wait", "0", "--", sys.executable, "-c", "raise SystemExit('API_KEY is required')")
+    assert done.returncode == 2
+    assert "API_KEY is required" in done.stderr
+    assert "--env NAME=VALUE" in done.stderr
+    assert "confine suggest" not in done.stderr

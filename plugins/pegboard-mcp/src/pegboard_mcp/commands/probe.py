@@ -173,6 +173,8 @@ def _show(definition: ServerDefinition, report: Report, table: dict[str, Any] | 
     offered = report.offered
     if offered is None:
         why, fix = report.problem or ("it could not be reached", "see the log of the host")
+        suggest = f"what it lacks: pegboard confine suggest {NAME}"  # which knows no server that is not configured
+        fix = fix.replace(suggest, "give it what it asks for: --env NAME=VALUE, --read, --write or --network")
         raise ConfigError(f"{definition.shown}: {why}", hint=fix)
     counts = ", ".join(
         f"{len(entries)} {kind if len(entries) != 1 else kind[:-1]}"
