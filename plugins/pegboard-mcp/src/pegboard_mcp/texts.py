@@ -146,6 +146,8 @@ class _Walk:
         return made if changed else value
 
     def _look(self, text: str, path: tuple[str | int, ...]) -> None:
+        if len(text) == 1:
+            return  # it can hide nothing: a delimiter that may be chosen
         self._say(path, [what for what in clean(text)[1] if what != TOO_LONG], stripped=False)
 
     def _say(self, path: tuple[str | int, ...], said: list[str], *, stripped: bool) -> None:
@@ -157,6 +159,13 @@ class _Walk:
             raise ValueError(f"the schema is nested deeper than {MAX_DEPTH}")
         if self.left < 0:
             raise ValueError(f"the schema has more than {MAX_VALUES:,} values")
+
+
+def runs_in_a_page(address: str) -> bool:
+    """Whether a page that makes a link of an address would run what it says; browsers pass over blanks in it."""
+    return (
+        "".join(address.split()).casefold().startswith(("javascript:", "vbscript:", "data:text/html", "data:image/svg"))
+    )
 
 
 def is_page(url: str) -> bool:

@@ -27,6 +27,7 @@ from pegboard.content import clean_blocks
 from pegboard.text import CLEANED, add_counts, clean, counts_in
 from pegboard_mcp.client._plain import carried, json_text, kind_of, masked, plain_surrogates, plain_text
 from pegboard_mcp.client.rpc import parse_error
+from pegboard_mcp.texts import runs_in_a_page
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -263,7 +264,7 @@ def _read_known(kind: str, raw: Mapping[str, Any]) -> Content | None:
             return (ImageContent if kind == "image" else AudioContent)(data, _label(mime_type))
         case "resource", {"resource": Mapping() as resource}:
             return _resource_of(resource)
-        case "resource_link", {"uri": str(uri)}:
+        case "resource_link", {"uri": str(uri)} if not runs_in_a_page(uri):
             name = raw.get("name")
             return BinaryContent(
                 None, _type_of(raw, ANY_TYPE), _address(uri), _label(name) if isinstance(name, str) else None

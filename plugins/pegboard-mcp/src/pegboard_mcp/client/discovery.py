@@ -332,7 +332,13 @@ def _name(value: Any) -> str:
 
 
 def _uri(value: Any) -> str:
-    if not isinstance(value, str) or not value or len(value) > MAX_URI or texts.clean(value)[1]:
+    if (
+        not isinstance(value, str)
+        or not value
+        or len(value) > MAX_URI
+        or texts.clean(value)[1]
+        or texts.runs_in_a_page(value)
+    ):
         raise ValueError("it has no address that can be used")
     return value
 
@@ -362,7 +368,16 @@ def _schema(value: Any, what: str) -> Any:
     kind = value.get("type")
     if kind is not None and kind != "object":
         raise ValueError(f"its {what} is of the type {str(kind)[:40]!r}, and arguments are an object")
-    return texts.clean_schema(dict(value))[0]
+    return _clean_schema(value, what)
+
+
+def _clean_schema(value: Mapping[str, Any], what: str) -> Any:
+    """A schema without what hides in it. What calls are checked by cannot be cleaned, as a name cannot: a model would
+    read it, and no person see it."""
+    schema, said = texts.clean_schema(dict(value))
+    if kept := next((one for one in said if not one.stripped), None):
+        raise ValueError(f"its {what} hides something in what calls are checked by: {kept}")
+    return schema
 
 
 def _output_schema(value: Any) -> Any:
@@ -371,7 +386,7 @@ def _output_schema(value: Any) -> Any:
         return None
     if not isinstance(value, Mapping):
         raise ValueError("its outputSchema is not an object")
-    schema = texts.clean_schema(dict(value))[0]
+    schema = _clean_schema(value, "outputSchema")
     kind = schema.get("type")
     if kind is None or kind == "object":
         return schema
