@@ -98,7 +98,7 @@ def test_a_server_is_listed_judged_called_by_hand_and_heard_from_its_first_messa
         report.get_by_text("it ran without a sandbox").wait_for()
         report.get_by_text("it wants something kept from the person").wait_for()
         tab(page, "Messages")
-        page.locator(".message summary").last.get_by_text("server/discover").wait_for()  # the first of all
+        page.locator(".message.kind-request summary").last.get_by_text("server/discover").wait_for()
 
         looking.tool("add")
         looking.field("a").fill("1")
