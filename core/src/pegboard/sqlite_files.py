@@ -16,7 +16,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["FileState", "FileTrouble", "connect", "identity_of", "state_of", "transaction", "trouble_of"]
+__all__ = [
+    "FileState",
+    "FileTrouble",
+    "connect",
+    "error_in",
+    "identity_of",
+    "is_busy",
+    "is_refused",
+    "state_of",
+    "transaction",
+    "trouble_of",
+]
 
 # By the beginning of the name of SQLite's result code, https://sqlite.org/rescode.html: reason, words.
 _TROUBLES = (
@@ -72,8 +83,45 @@ def trouble_of(problem: BaseException) -> FileTrouble | None:
 
     .. versionadded:: 0.1
     """
-    name = getattr(problem, "sqlite_errorname", None) or ""
+    name = _name_of(problem)
     return next((FileTrouble(*said) for prefix, *said in _TROUBLES if name.startswith(prefix)), None)
+
+
+def error_in(problem: BaseException | None) -> sqlite3.Error | None:
+    """The error of SQLite that another stands for: the first among it and its causes; None: there is none.
+
+    .. versionadded:: 0.1
+    """
+    while problem is not None and not isinstance(problem, sqlite3.Error):
+        problem = getattr(problem, "orig", None) or problem.__cause__  # `orig`: SQLAlchemy's DBAPIError
+    return problem
+
+
+def is_busy(problem: BaseException) -> bool:
+    """Whether it failed since somebody else holds a lock on the file.
+
+    .. versionadded:: 0.1
+    """
+    return _name_of(error_in(problem)).startswith(_BUSY)
+
+
+def is_refused(problem: BaseException) -> bool:
+    """Whether a commit that failed like this did not happen for certain: what ends a transaction was not written.
+
+    Anything else, a disk that fails to sync for one, may leave it in the file (https://sqlite.org/rescode.html).
+
+    .. versionadded:: 0.1
+    """
+    return _name_of(error_in(problem)).startswith(_REFUSED)
+
+
+_BUSY = ("SQLITE_BUSY", "SQLITE_LOCKED")
+_REFUSED = (*_BUSY, "SQLITE_FULL", "SQLITE_READONLY")
+
+
+def _name_of(problem: BaseException | None) -> str:
+    """Of SQLite's result code; nothing where there is none."""
+    return getattr(problem, "sqlite_errorname", None) or ""
 
 
 def state_of(connection: sqlite3.Connection) -> FileState:

@@ -185,7 +185,7 @@ async def test_who_can_wait_longer_for_a_lock_goes_on_waiting(tmp_path: Path) ->
 
         async def wait_briefly() -> None:
             with pytest.raises(StorageError, match="locked"):
-                await store.writer.run(lambda connection: kept.append("brief"), 0.05)
+                await store.writer.run(lambda connection: kept.append("brief"), 0.5)
             other.execute("ROLLBACK")
 
         async with trio.open_nursery() as nursery:
@@ -209,8 +209,8 @@ async def test_closing_finishes_what_waits_for_a_lock(tmp_path: Path) -> None:
                 answers.append(trouble.reason)
 
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(wait, 0.05)
-            nursery.start_soon(wait, 0.15)
+            nursery.start_soon(wait, 1)
+            nursery.start_soon(wait, 2)
             await trio.testing.wait_all_tasks_blocked()
             await store.writer.aclose()
         other.close()
@@ -402,7 +402,7 @@ async def test_a_full_database_is_said_and_works_again(tmp_path: Path) -> None:
     pages: list[int] = []
     async with opened(tmp_path / "m.db", connect=limited(pages)) as store:
         await add(store, "ada", "fits")
-        await store.aclose()
+        await trio.to_thread.run_sync(store.writer.drop_writer)
         pages.append(1)  # SQLite takes it for the size that the file has
         with pytest.raises(StorageError) as caught:
             await add(store, "ada", " ".join(map(str, range(2_000))))

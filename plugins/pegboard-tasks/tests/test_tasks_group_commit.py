@@ -15,14 +15,14 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-import pegboard_tasks._group_commit as group_commit
 import pegboard_tasks._threads as threads_module
-from pegboard import ToolError
+from pegboard import ToolError, group_commit
+from pegboard.group_commit import UnavailableError
 from pegboard.testing import assert_error, assert_ok
 from pegboard_tasks import _operations as operations
 from pegboard_tasks._sqlite import SqliteDatabase, SqliteFile
 from pegboard_tasks._store import open_store
-from pegboard_tasks._threads import Threads, UnavailableError
+from pegboard_tasks._threads import Threads
 
 
 @pytest.fixture

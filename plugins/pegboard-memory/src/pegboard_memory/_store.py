@@ -116,7 +116,7 @@ class MemoryStore:
             await self._embed([])
             self._has_model = True
         if writes:
-            await self.writer.run(lambda connection: None)
+            await self.writer.open()
             self._has_file = True
 
     def is_open(self, *, writes: bool) -> bool:
@@ -215,7 +215,7 @@ class MemoryStore:
             except _NotReadyError:
                 if migrated:
                     raise StorageError("unavailable", "the database cannot be opened", retry="same") from None
-                await self.writer.run(lambda connection: None, _patience(within_s))
+                await self.writer.open()
         raise AssertionError("the second round returns or raises")
 
     def _read_now(self, query: Callable[[sqlite3.Connection], T], nothing: T, patience: _Patience) -> T:

@@ -38,15 +38,6 @@ def unconfirmed() -> StorageError:
     return StorageError("unconfirmed", "the commit was not confirmed", may_have_run=True, retry="unknown")
 
 
-def is_refused(problem: BaseException) -> bool:
-    """Whether a commit that failed like this did not happen for certain: what ends a transaction was not written.
-
-    Anything else, a disk that fails to sync for one, may leave it in the file (https://sqlite.org/rescode.html).
-    """
-    name = getattr(problem, "sqlite_errorname", None) or ""
-    return name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_READONLY", "SQLITE_FULL"))
-
-
 def trouble_of(problem: sqlite3.Error | OSError) -> StorageError:
     """What a driver's or the system's error means."""
     if (trouble := in_words(problem)) is not None:

@@ -52,8 +52,8 @@ def _check_file(path: Path, *, make_folder: bool) -> Iterator[Finding]:
 def _check_server(url: str) -> Iterator[Finding]:
     from sqlalchemy import create_engine
 
+    from pegboard.group_commit import UnavailableError
     from pegboard_tasks._postgresql import address_of
-    from pegboard_tasks._threads import UnavailableError
 
     try:
         address = address_of(url)

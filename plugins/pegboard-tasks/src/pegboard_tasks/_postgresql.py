@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import trio
 
-from pegboard_tasks._threads import OPEN_S, Threads, UnavailableError
+from pegboard.group_commit import UnavailableError
+from pegboard_tasks._threads import OPEN_S, Threads
 
 if TYPE_CHECKING:
     from collections.abc import Callable

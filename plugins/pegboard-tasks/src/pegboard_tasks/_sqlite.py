@@ -21,8 +21,9 @@ from urllib.parse import quote
 import trio
 
 from pegboard.config import keep_private, open_private, private_folder
-from pegboard_tasks._group_commit import GroupCommit
-from pegboard_tasks._threads import Threads, UnavailableError, in_chain
+from pegboard.group_commit import GroupCommit, UnavailableError
+from pegboard.sqlite_files import identity_of, is_busy
+from pegboard_tasks._threads import Threads
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,10 +34,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 READERS = 4
-SLICE_S = 0.25
+SLICE_S = 0.02
 """How long SQLite itself waits for a lock; after that it is asked again, as long as somebody waits."""
-BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
-REFUSED = BUSY | {sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY}
 PRAGMAS = ("PRAGMA journal_mode=WAL", "PRAGMA synchronous=FULL")
 
 
@@ -51,7 +50,7 @@ class SqliteDatabase:
     def __init__(self, path: Path, *, make_folder: bool = False) -> None:
         self._file = SqliteFile(path, make_folder=make_folder)
         self._threads = Threads(READERS)
-        self._writer = GroupCommit(self._file)
+        self._writer = GroupCommit(self._file, "pegboard tasks")
 
     async def read(self, operation: Callable[[Connection], T], wait_s: float) -> T:
         """Run an operation that changes nothing, on one state of the database."""
@@ -89,7 +88,7 @@ class SqliteFile:
         self._engine: Engine | None = None
         self._identity: tuple[int, int] | None = None
         self._writer: Connection | None = None
-        self._was_there = self._identify() is not None
+        self._was_there = identity_of(self._path) is not None
 
     # -- opening
 
@@ -116,7 +115,7 @@ class SqliteFile:
             NewerDatabaseError: a later version made it.
         """
         with self._lock:
-            if self._engine is not None and self._identity != self._identify():
+            if self._engine is not None and self._identity != identity_of(self._path):
                 self._forget()
             if self._engine is None:
                 self._make_file()
@@ -126,18 +125,11 @@ class SqliteFile:
                 except BaseException:
                     engine.dispose()
                     raise
-                self._engine, self._identity = engine, self._identify()
+                self._engine, self._identity = engine, identity_of(self._path)
             return self._engine
 
-    def _identify(self) -> tuple[int, int] | None:
-        try:
-            found = self._path.stat()
-        except OSError:
-            return None
-        return found.st_dev, found.st_ino
-
     def _make_file(self) -> None:
-        if self._identify() is not None:
+        if identity_of(self._path) is not None:
             self._was_there = True
             for end in ("", "-wal", "-shm", "-journal"):
                 keep_private(self._path.with_name(self._path.name + end), is_own=self._make_folder)
@@ -175,7 +167,7 @@ class SqliteFile:
             if migrating.revision_of(connection) == migrating.HEAD:
                 return
             connection.rollback()
-            _driver(connection).execute("BEGIN IMMEDIATE")
+            self.driver_of(connection).execute("BEGIN IMMEDIATE")
             with connection.begin():
                 migrating.upgrade(connection)
 
@@ -205,14 +197,14 @@ class SqliteFile:
             try:
                 return work()
             except Exception as problem:
-                if not self.is_busy(problem) or time.monotonic() > until:
+                if not is_busy(problem) or time.monotonic() > until:
                     raise
 
     def _read_once(self, operation: Callable[[Connection], T]) -> T:
         engine = self._ready()
         with engine.connect() as connection:
             try:
-                _driver(connection).execute("BEGIN")
+                self.driver_of(connection).execute("BEGIN")
                 with connection.begin():
                     return operation(connection)
             except BaseException:
@@ -230,9 +222,14 @@ class SqliteFile:
         if self._writer is None:
             self._writer = engine.connect()
             self._writer.invalidate()  # what lay in the pool may be of a time when the file could only be read
-        _driver(self._writer).execute("BEGIN IMMEDIATE")
+        self.driver_of(self._writer).execute("BEGIN IMMEDIATE")
         self._writer.begin()
         return self._writer
+
+    @staticmethod
+    def driver_of(connection: Connection) -> Any:
+        """The connection of `sqlite3` under that of SQLAlchemy."""
+        return connection.connection.driver_connection
 
     def commit(self, connection: Connection) -> None:
         """End the transaction of `begin_writing`."""
@@ -244,25 +241,3 @@ class SqliteFile:
         if writer is not None:
             writer.invalidate()
             writer.close()
-
-    @staticmethod
-    def is_busy(problem: BaseException) -> bool:
-        """Whether somebody else holds a lock on the file."""
-        return _code_of(problem) in BUSY
-
-    @staticmethod
-    def is_refused(problem: BaseException) -> bool:
-        """Whether a commit that failed like this did not happen for certain: what ends a transaction was not written.
-
-        Anything else, a disk that fails to sync for one, may leave it in the file (https://sqlite.org/rescode.html).
-        """
-        return _code_of(problem) in REFUSED
-
-
-def _code_of(problem: BaseException) -> int:
-    """SQLite's primary result code; 0 where there is none."""
-    return getattr(in_chain(problem, sqlite3.Error), "sqlite_errorcode", 0) & 0xFF
-
-
-def _driver(connection: Connection) -> Any:
-    return connection.connection.driver_connection

@@ -123,7 +123,8 @@ class TaskStore:
         return min(self._wait_s, _left_s())
 
     async def _run(self, context: CallContext, doing: str, run: Callable[[], Awaitable[T]]) -> T:
-        from pegboard_tasks._threads import OPEN_S, UnavailableError
+        from pegboard.group_commit import UnavailableError
+        from pegboard_tasks._threads import OPEN_S
         from pegboard_tasks._wording import unknown
 
         async def ready() -> None:
@@ -154,9 +155,9 @@ def _left_s() -> float:
 
 def _cause_of(problem: Exception) -> str:
     """Why the database failed, for whoever runs the host; what a driver says stands in the log of the call."""
+    from pegboard.group_commit import UnavailableError
     from pegboard.sqlite_files import trouble_of
     from pegboard_tasks._migrating import NewerDatabaseError
-    from pegboard_tasks._threads import UnavailableError
 
     below: BaseException | None = problem
     while below is not None:  # to what SQLite said first: it drops the transaction, and what follows fails by that
@@ -176,8 +177,8 @@ def _is_the_databases(problem: Exception) -> bool:
 
     from sqlalchemy.exc import SQLAlchemyError
 
+    from pegboard.group_commit import UnavailableError
     from pegboard_tasks._migrating import NewerDatabaseError
-    from pegboard_tasks._threads import UnavailableError
 
     return isinstance(problem, (UnavailableError, SQLAlchemyError, NewerDatabaseError, sqlite3.Error, OSError))
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import attrs
 import trio
+
+from pegboard.group_commit import UnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,19 +24,6 @@ OPEN_S = 60.0
 """How long opening a database may take: importing what speaks to it, connecting, making its tables."""
 CLOSE_S = 5.0
 """How long closing waits for threads that are still at work."""
-
-
-class UnavailableError(Exception):
-    """The database did not do what it was asked.
-
-    Args:
-        message: why, for the log.
-        may_have_run: whether it is unknown what became of a write.
-    """
-
-    def __init__(self, message: str, *, may_have_run: bool = False) -> None:
-        super().__init__(message)
-        self.may_have_run = may_have_run
 
 
 @attrs.define(eq=False)
@@ -152,10 +141,3 @@ class Threads:
         for place in taken:
             self._places.release_on_behalf_of(place)
         return not scope.cancelled_caught
-
-
-def in_chain(problem: BaseException | None, kind: type[Any]) -> Any:
-    """The first of `kind` among an exception and its causes, or None."""
-    while problem is not None and not isinstance(problem, kind):
-        problem = getattr(problem, "orig", None) or problem.__cause__
-    return problem
