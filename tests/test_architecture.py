@@ -81,8 +81,8 @@ def named_by(module: Module, node: ast.Import | ast.ImportFrom) -> Iterator[str]
 
 
 def graph(found: Mapping[str, Module], *, at_run_time: bool) -> dict[str, set[str]]:
-    """Each module with those that it imports. That a module's package is imported with it is no edge: a package that
-    imports its modules in `__init__` is how Python's packages are."""
+    """Each module with those that it imports. That a module's package is imported with it is not an edge: a package
+    that imports its modules in `__init__` is how Python's packages are."""
     edges: dict[str, set[str]] = {}
     for module in found.values():
         named = {one for node in imports(module.tree, at_run_time=at_run_time) for one in named_by(module, node)}

@@ -1,4 +1,4 @@
-"""The program of the benchmarks starts, and what it names is there. What it measures is no test."""
+"""The program of the benchmarks starts, and what it names is there. What it measures is not a test."""
 
 from __future__ import annotations
 

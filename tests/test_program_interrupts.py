@@ -38,7 +38,7 @@ def ended(way: str, moment: str, tmp_path: Path, **more: object) -> subprocess.C
     )
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="a signal that is raised is none of Windows' console")
+@pytest.mark.skipif(sys.platform == "win32", reason="a signal that is raised is not one of Windows' console")
 @pytest.mark.parametrize("moment", MOMENTS)
 @pytest.mark.parametrize("way", WAYS)
 def test_ctrl_c_is_one_word_at_any_moment_of_a_program(way: str, moment: str, tmp_path: Path) -> None:

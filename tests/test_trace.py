@@ -47,7 +47,7 @@ GIVEN: dict[str, tuple[dict[str, Any] | None, dict[str, str] | None]] = {
     "nothing": (None, None),
     "a whole one": (WHOLE, WHOLE),
     "a parent": ({"traceparent": PARENT}, {"traceparent": PARENT}),
-    "what is no part of one": ({**WHOLE, "x-trace": "1", "progress": "2"}, WHOLE),
+    "what is not part of one": ({**WHOLE, "x-trace": "1", "progress": "2"}, WHOLE),
 }
 """What a caller brings, and what a tool sees."""
 

@@ -143,6 +143,24 @@ def test_no_name_and_no_text_uses_a_retired_word(folder: str) -> None:
     assert found == []
 
 
+IS_NO = re.compile(
+    r"(?<![Tt]here )\b(?:is|are|was|were) (?:none\b|no (?!longer|more|matter|different|better|worse|other|such)\w+)"
+)
+
+
+@pytest.mark.parametrize("folder", ["core", "plugins", "tests", "docs"])
+def test_nothing_is_said_to_be_no_thing(folder: str) -> None:
+    """ "is not a path": "is no path", or "it is none", has to be read twice by whoever learned English late."""
+    found = []
+    for path in sources():
+        if path.startswith(f"{folder}/"):
+            source = (ROOT / path).read_text(encoding="utf-8")
+            read = names_and_texts(source) if path.endswith(".py") else [(1, source, False)]
+            texts = [" ".join(text.replace("#", " ").split()) for _, text, is_name in read if not is_name]
+            found += [f"{path}: {said}" for text in texts for said in IS_NO.findall(text)]
+    assert found == []
+
+
 def test_the_glossary_says_each_word_once_and_in_order() -> None:
     text = PAGE.read_text(encoding="utf-8").partition("## Words that are no longer used")[0]
     words = re.findall(r"^\| (.+?) \| .+ \|$", text, re.M)[1:]

@@ -1,6 +1,6 @@
 """What the script `pegboard` runs: Ctrl-C ends it in one word from its first moment to its last.
 
-It is no part of the package `pegboard`: whoever imports a module of that has imported the package before, which takes
+It is not part of the package `pegboard`: whoever imports a module of that has imported the package before, which takes
 half of a short command, and an interrupt in there is a traceback. Nothing has begun then and nothing is left to do when
 the program has answered, so the process ends at once; what runs between hears Ctrl-C as any Python program does.
 

@@ -39,7 +39,7 @@ OWN = {"api.openai.com", "api.anthropic.com", "api.cohere.com", "generativelangu
 
 
 def said_in(exchange: Any) -> tuple[str, list[tuple[str, Any]]] | None:
-    """The text of a recorded answer and its calls; None: it is none that came to its end."""
+    """The text of a recorded answer and its calls; None: it is not one that came to its end."""
     try:
         if exchange.answer.lstrip().startswith((b"{", b"[")):
             whole = json.loads(exchange.answer)
@@ -158,7 +158,7 @@ def _of_gemini(events: list[Any]) -> tuple[str, list[tuple[str, Any]]] | None:
 
 
 def offered(exchange: Any) -> list[Tool]:
-    """The functions that a recorded request declares; tools that run at the provider are none."""
+    """The functions that a recorded request declares; not tools that run at the provider."""
     tools: dict[str, Tool] = {}
     for one in _declared(exchange.body.get("tools")):
         schema = one.get("parameters_json_schema") or one.get("parametersJsonSchema") or one.get("parameters")

@@ -249,7 +249,7 @@ def counted(
     env = {"PATH": ":".join([*inside, str(venv / "bin"), base_env["PATH"]]), **table.get("env", {})}
     places = {"bin": venv / "bin", "site": site, "work": tmp_path, "here": HERE, **_of_npm(table, peers, npm_document)}
     if table["kind"] == "library":
-        # Programs lie there as well: one that is called like the library is none.
+        # Programs lie there as well: one that is called like the library is not the library.
         env["PYTHONPATH"] = os.pathsep.join((str(venv / "bin"), site))
     if table["kind"] == "service":
         port = peers.free_port()

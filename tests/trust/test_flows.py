@@ -494,7 +494,7 @@ BLOCKS = {
     "a media type": ImageContent(b"x", f"image/{EVE}"),
     "bytes": BinaryContent(data=PAGE.encode()),
     "bytes of UTF-16": BinaryContent(data=PAGE.encode("utf-16"), mime_type="text/plain"),
-    "bytes with one that is no UTF-8": BinaryContent(data=b"\xff" + PAGE.encode()),
+    "bytes with one that is not UTF-8": BinaryContent(data=b"\xff" + PAGE.encode()),
     "a picture that is a text": ImageContent(PAGE.encode(), "image/svg+xml"),
 }
 

@@ -198,7 +198,7 @@ def found_in(one: Offered) -> set[str]:
 
 
 def test_every_check_has_its_attack() -> None:
-    """Each of these is a test of its own: a check that is never found is none."""
+    """Each of these is a test of its own: a check that never finds anything is useless."""
     assert {*ATTACKS, *OF_COMMANDS, *OF_ADDRESSES, *AT_WORK} == set(CHECKS)
     assert len(CHECKS) > 100
     assert {check.level for check in CHECKS.values()} == set(LEVELS)

@@ -1,6 +1,6 @@
 """What a server says in the error with which it refuses something: the model behind a client reads it, too.
 
-Source: prompt injection by error messages ("Advanced tool poisoning", CyberArk, May 2025), in what is no tool.
+Source: prompt injection by error messages ("Advanced tool poisoning", CyberArk, May 2025), in what is not a tool.
 """
 
 from __future__ import annotations

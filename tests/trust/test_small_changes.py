@@ -92,7 +92,7 @@ ATTACKS: dict[str, Attack] = {
     "a type that is a text": Attack(
         "words stand where a type belongs", FSP, more("n", {"enum": ["a"], "type": "whatever the person said earlier"})
     ),
-    "a title that is no text": Attack(
+    "a title that is not a text": Attack(
         "words stand in an object", FSP, more("n", {"type": "integer", "title": {"a": "first do b"}})
     ),
     "a description of a new choice that asks to act": Attack(

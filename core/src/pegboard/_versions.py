@@ -20,7 +20,7 @@ _HOLDS = {
 
 
 def refused_version(distribution: str, version: str) -> str | None:
-    """What the distribution wants of the core, where this version is none of it; None where it is, or nobody knows."""
+    """Which versions of the core a distribution wants, where this is not one of them; None: it is, or nobody knows."""
     try:
         wanted = requires(distribution) or []
     except (PackageNotFoundError, OSError, ValueError):

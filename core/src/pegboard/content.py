@@ -227,7 +227,7 @@ UTF_16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 
 
 def text_in(data: bytes) -> tuple[str, str] | None:
-    """The text that bytes are, and the encoding that gives the same bytes back; None: they are no text.
+    """The text that bytes are, and the encoding that gives the same bytes back; None: they are not text.
 
     As git tells them apart: what has a NUL among its first 8,000 bytes is binary (`buffer_is_binary`); but for UTF-16,
     which says so at its beginning.

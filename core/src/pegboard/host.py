@@ -146,7 +146,7 @@ class Host:
             What ends that; calls that are under way then are still told.
 
         Raises:
-            PluginError: it is none: nothing that can be called, or async.
+            PluginError: it cannot be called, or is async.
 
         .. versionadded:: 0.1
         """

@@ -125,7 +125,7 @@ ALTERNATIVE_LEVELS = 3
 """
 
 SAMPLE_LEVELS = 12
-"""An example that is made up from a schema: a deeper one is none that a person would read.
+"""An example that is made up from a schema: a person would not read a deeper one.
 
 .. versionadded:: 0.1
 """

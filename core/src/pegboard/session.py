@@ -50,9 +50,9 @@ class Confirmation(Value):
         session: whose person is asked.
         schema: JSON Schema of an object of plain values that the answer is to be; None: yes or no.
         url: an address that the person is asked to open and to come back from; None: there is none.
-        is_running: whether a running tool asks, for which a yes "for the session" is none.
+        is_running: whether a running tool asks, which a yes "for the session" does not answer.
         is_acceptance: whether yes accepts, from now on and for everybody on this machine, what changed since it was
-            first seen: a yes that was given beforehand, or by somebody elsewhere, is none.
+            first seen: a yes that was given beforehand, or by somebody elsewhere, does not count.
 
     .. versionadded:: 0.1
     """
@@ -197,7 +197,7 @@ class Session(Protocol):
         """The same, page by page in the order of names.
 
         Raises:
-            ToolError: INVALID_INPUT: the cursor is none of ours.
+            ToolError: INVALID_INPUT: the cursor is not one of ours.
         """
         ...
 
@@ -265,8 +265,8 @@ class Session(Protocol):
         ...
 
     def missing(self, name: Any) -> ToolError:
-        """Why a name is none of a tool of this session: NOT_FOUND, with near names and the sources that are not ready;
-        or FORBIDDEN, reason `held`, where a person has to accept the tool first.
+        """Why no tool of this session has the name: NOT_FOUND, with near names and the sources that are not ready; or
+        FORBIDDEN, reason `held`, where a person has to accept the tool first.
 
         `details["sources"]` lists those of them that could have brought it, as `list --sources --json` does.
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Direction", "SourceDetails", "SourceMessage", "SourceOffer"]
 
 Direction = Literal["sent", "received", "log", "unreadable"]
-"""Which way a message went, or that it is none.
+"""Which way a message went, or that it is not one.
 
 .. versionadded:: 0.1
 """

@@ -128,7 +128,7 @@ def state_of(connection: sqlite3.Connection) -> FileState:
     """What the file says of itself, as of one moment: another process may be making its tables just now.
 
     Raises:
-        sqlite3.Error: it is no database, or cannot be read.
+        sqlite3.Error: it is not a database, or cannot be read.
 
     .. versionadded:: 0.1
     """

@@ -71,7 +71,7 @@ such one, those that OpenTelemetry names for all programs, `TRACEPARENT` and its
 """
 
 _PRINTABLE = re.compile(r"[ -~]+")
-# Versions to come may append to the four parts; 255 is none, and neither are ids of zeros (Trace Context, 3.2.2).
+# Versions to come may append to the four parts; 255 is invalid, and so are ids of zeros (Trace Context, 3.2.2).
 _PARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-[ -~]*)?")
 
 
@@ -97,7 +97,7 @@ def _fits(key: str, value: Any) -> bool:
 def of_headers(headers: Iterable[tuple[bytes, bytes]]) -> Mapping[str, str] | None:
     """The trace that headers of HTTP bring, as ASGI has them: names in lower case.
 
-    Several of a list are one list; several parents are none (Trace Context, 3.2).
+    Several of a list are one list; several parents count as no parent (Trace Context, 3.2).
 
     .. versionadded:: 0.1
     """

@@ -167,7 +167,7 @@ class CoreValidator:
             if (self._accept or self._prepare())(value):
                 self.recently_used = True
                 return ()
-        except Exception:  # noqa: BLE001, S110 - generated code refuses by raising, and raises anything on what is no JSON
+        except Exception:  # noqa: BLE001, S110 - generated code refuses by raising, and raises anything on what is not JSON
             pass
         self.recently_used = True
         return self._walk(value)

@@ -500,7 +500,7 @@ async def test_one_that_comes_while_the_host_runs_hears_whole_calls_and_costs_no
             assert (await session.call("in_the_loop")).ok
             free.set()
         stop()
-        stop()  # once more is no mistake
+        stop()  # once more is not a mistake
         assert (await session.call("in_the_loop")).ok
         assert host.runtime.observers == host.runtime.begins == ()
     assert [one for one, *_ in listener.begun] == ["in_the_loop"]

@@ -233,7 +233,7 @@ KEPT = "what-is-none-7"
 async def test_no_secret_of_an_answer_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: dict[str, Any], leaks: str, way: str
 ) -> None:
-    """Those of the host, those that a name or a text tells, wherever they stand; what is none stays."""
+    """Those of the host, those that a name or a text tells, wherever they stand; what is not one stays."""
     monkeypatch.setenv("SOME_API_TOKEN", OWN)
 
     class Telling:

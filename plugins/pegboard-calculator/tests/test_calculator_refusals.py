@@ -84,7 +84,7 @@ REFUSED = {
     "sin(10**100)": (1, "give it within one turn"),
     "sin(exp(300))": (1, "give it within one turn"),
     "(sqrt(2)*10**250)**2 - 2*10**500": (22, "240 digits do not tell"),
-    # characters that are none of the calculator's
+    # characters that the calculator does not know
     "５+1": (1, "digits 0 to 9"),
     "1+²": (3, "**2"),
     "٣": (1, "digits 0 to 9"),

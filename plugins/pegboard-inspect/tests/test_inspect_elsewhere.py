@@ -71,7 +71,7 @@ async def test_other_machines_are_not_served_without_tokens_and_tls(
         ({"tls_key": "locked.pem"}, "the key has a password"),
         ({"tls_key": "other.pem"}, "the key is not that of the certificate"),
         ({"tls_key": "nothing.pem"}, "No such file"),
-        ({"tls_cert": "key.pem"}, "they are no certificate and key in PEM"),
+        ({"tls_cert": "key.pem"}, "they are not a certificate and a key in PEM"),
         ({"tls_cert": None}, "tls_key without tls_cert"),
     ],
 )

@@ -175,7 +175,7 @@ async def test_offers_are_opened_and_their_arguments_proposed(looking_at: Any, w
         assert "at log://to%2Fday" in json.dumps(await page.open("one", "template", "log://{day}", day="to/day"))
         assert "not offered any more" in await page.open("one", "prompt", "nothing")
         (refused,) = await page.hear("open", **greet, arguments=["Ada"])
-        assert "no object" in refused["error"]["message"]
+        assert "not an object" in refused["error"]["message"]
 
         ask = partial(page.hear, "complete", **greet, argument="who")
         assert await ask(value="a", others={}) == [["Ada", "Adele", "Alan"]]

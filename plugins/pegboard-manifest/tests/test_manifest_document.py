@@ -301,7 +301,7 @@ def python_tool(*parameters):
 WAYS = {
     "two spreads": [{"parameter": "text", "pass": "spread"}, {"parameter": "width", "pass": "spread"}],
     "a place behind a spread": [{"parameter": "text", "pass": "spread"}, {"parameter": "width", "pass": "positional"}],
-    "an optional one that is no place": [
+    "an optional one that is not a place": [
         {"parameter": "text", "pass": "keyword", "optional": True},
         {"parameter": "width", "pass": "keyword"},
     ],

@@ -49,7 +49,7 @@ def wrapped(a, b):
 KNOWN = ("indent_by", "sort_keys")
 
 def by_identity(*args, **kwargs):
-    # As compiled code may look at its keywords: a name that is equal, and another object, is none of them.
+    # As compiled code may look at its keywords: a name that is equal, and another object, is not one of them.
     return [any(name is one for one in KNOWN) for name in kwargs]
 
 @functools.wraps(by_identity)

@@ -439,7 +439,7 @@ def test_a_seed_is_in_no_repr() -> None:
 
 @pytest.mark.parametrize("url", ["http://h", "nats://", "nats://h:x", "nats://h:99999", "nats://h/path", ""])
 def test_what_is_no_address_is_told_without_its_password(url: str) -> None:
-    with pytest.raises(PluginError, match="no address of a NATS server"):
+    with pytest.raises(PluginError, match="not an address of a NATS server"):
         Address(url)
     with pytest.raises(PluginError) as caught:
         Address("http://user:secret@h")

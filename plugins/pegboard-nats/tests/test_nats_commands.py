@@ -75,7 +75,7 @@ def test_init_writes_a_key_for_each_bot(run: Any, tmp_path: Path) -> None:
 def test_a_bot_whose_name_is_none_is_refused(run: Any, tmp_path: Path, name: str) -> None:
     answer = run("nats", "init", "--bot", name)
     assert (answer.status, list(tmp_path.glob("nats*"))) == (2, [])
-    assert "is no name of a bot" in answer.err
+    assert "is not a name of a bot" in answer.err
 
 
 def test_init_writes_over_nothing(run: Any, tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_init_says_where_it_cannot_write(run: Any, tmp_path: Path) -> None:
 def test_a_worker_of_no_group_does_not_start(run: Any, group: str) -> None:
     answer = run("worker", "--group", group)
     assert answer.status == 2
-    assert "is no name of a group" in answer.err
+    assert "is not a name of a group" in answer.err
     assert "\x1b" not in answer.err
 
 

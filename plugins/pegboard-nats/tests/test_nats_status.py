@@ -249,7 +249,7 @@ async def test_where_no_server_is_that_is_told(run: Any, monkeypatch: pytest.Mon
 async def test_a_group_that_is_none_is_refused(run: Any, group: str) -> None:
     status, _, err = await run("nats://127.0.0.1:1", "--group", group)
     assert status == 2
-    assert "is no name of a group" in err
+    assert "is not a name of a group" in err
 
 
 async def test_workers_of_another_system_are_not_ours(

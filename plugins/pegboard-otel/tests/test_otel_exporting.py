@@ -229,7 +229,7 @@ async def test_no_call_waits_for_a_collector_that_hangs_and_what_does_not_fit_is
         session = host.session()
         assert (await session.call("add", {"a": 1, "b": 2})).ok  # there is something to send
         await trio.to_thread.run_sync(hanging.wait, 20)
-        waited.clear()  # what two threads that both run take at the same moment is no wait for an export
+        waited.clear()  # what two threads that both run take at the same moment is not a wait for an export
         for number in range(1000):
             assert (await session.call("add", {"a": number, "b": 2})).ok
         assert not waited, waited[0]

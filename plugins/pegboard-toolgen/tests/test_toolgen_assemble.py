@@ -490,7 +490,7 @@ def test_a_person_says_which_exit_statuses_are_answers(make: Make) -> None:
     said = tool_of(make(program(), hints='[tools."program:p /a"]\nsuccess = [0, 1, 3]'), "program_p_a")["binding"]
     assert said["success"] == [0, 1, 3]
     assert "success_with_output" not in said
-    with pytest.raises(ConfigError, match="no exit status"):
+    with pytest.raises(ConfigError, match="only a program has an exit status"):
         make(found(draft()), hints='[tools."http:GET /a"]\nsuccess = [0]')
     for wrong in ("[]", "[true]", '["1"]', "1", "[256]"):
         with pytest.raises(ConfigError, match="success"):

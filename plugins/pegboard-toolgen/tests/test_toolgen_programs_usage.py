@@ -475,7 +475,7 @@ EXCLUSIVE = "Usage: x [-a | -b] [-n | --dry-run] [--json|--table=NAME]\nDo it.\n
 
 
 def test_a_model_is_told_what_may_not_be_said_together() -> None:
-    """Flags too, of which no schema can tell it: in the description, where a model reads it. Spellings are no rivals."""
+    """Flags too, of which no schema can tell it: in the description, where a model reads it. Spellings are not rivals."""
     said = draft(EXCLUSIVE).description
     assert (
         said == "Do it.\n\nAt most one of these may be given: a, b.\n\nAt most one of these may be given: json, table."

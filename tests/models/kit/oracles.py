@@ -34,7 +34,7 @@ def judge(value: Any, kind: Any, path: str = "body") -> list[str]:
         return _judge_union(value, typing.get_args(kind), path)
     if origin is typing.Literal or origin is typing_extensions.Literal:
         allowed = typing.get_args(kind)
-        return [] if value in allowed else [f"{path}: {value!r:.60} is none of {allowed}"]
+        return [] if value in allowed else [f"{path}: {value!r:.60} is not one of {allowed}"]
     if isinstance(origin, type) and issubclass(origin, Mapping):
         return _judge_mapping(value, typing.get_args(kind), path)
     if isinstance(origin, type) and issubclass(origin, Iterable):
@@ -100,7 +100,7 @@ def _judge_class(value: Any, kind: type, path: str) -> list[str]:
         return [] if right else [f"{path}: {value!r:.60} is not {kind.__name__}"]
     if issubclass(kind, enum.Enum):
         allowed = [member.value for member in kind]
-        return [] if value in allowed else [f"{path}: {value!r:.60} is none of {allowed}"]
+        return [] if value in allowed else [f"{path}: {value!r:.60} is not one of {allowed}"]
     if not isinstance(value, dict):
         return [f"{path}: {value!r:.60} is not {kind.__name__}"]
     members = _members(kind)

@@ -35,7 +35,7 @@ class Tape(NamedTuple):
     Args:
         name: its path below the folder.
         exchanges: those that are a model's.
-        left_out: why each of the others is none of these, or why the file cannot be read.
+        left_out: why each of the others is not one of these, or why the file cannot be read.
     """
 
     name: str

@@ -89,7 +89,7 @@ def _required(schema: Mapping[str, Any]) -> list[str]:
 
 def _read(key: str, text: str, schema: Mapping[str, Any]) -> Any:
     own = _properties(schema).get(key, True)
-    if any("\udc80" <= one <= "\udcff" for one in text):  # bytes of the shell that are no text (PEP 383)
+    if any("\udc80" <= one <= "\udcff" for one in text):  # bytes of the shell that are not text (PEP 383)
         raise click.UsageError(f"{key[:60]}: it is not valid UTF-8")
     if str in plain_types(own):  # most are plain texts, and then nothing has to be looked at
         return text

@@ -152,7 +152,7 @@ def _note_names(who: str, names: list[str]) -> None:
 def _note_the_rest(board: Board, *, found: bool, filtered: bool) -> None:
     if not found and filtered:
         note("no tool matches; pegboard list without options and --profile shows all")
-    # A tool that is off until somebody configures it is no reason to look into anything; what is held has its line.
+    # A tool that is off until somebody configures it is not a reason to look into anything; what is held has its line.
     others = sum(not (one.is_disabled or one.is_held) for one in board.rejected_tools.values())
     not_there = others + len(board.plugins.quarantined_so_far)
     if not found and not filtered and not not_there and not board.held:

@@ -136,7 +136,7 @@ def emit_table(headers: Sequence[str], rows: Iterable[Sequence[str]], *, right: 
 
 
 def note(text: str) -> None:
-    """Tell a person something on stderr; a stderr that is closed is no reason to fail.
+    """Tell a person something on stderr; a stderr that is closed is not a reason to fail.
 
     .. versionadded:: 0.1
     """

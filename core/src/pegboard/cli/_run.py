@@ -145,7 +145,7 @@ class ProgramRun(Shown):
         board = self.load_board()
         unknown = [one for one in board.sources if board.source_states[one[1].name][0].value == "configured"]
         seen = {one.source: one for one in self._started(board, unknown, wait_s)} if unknown and wait_s else {}
-        # What ending them took is no time in which they were looked at.
+        # What ending them took is not a time in which they were looked at.
         return [one if one.is_ready else seen.get(one.source, one) for one in board.source_statuses()]
 
     def _started(

@@ -99,7 +99,7 @@ def open_named(path: str | os.PathLike[str]) -> BinaryIO:
 
     Raises:
         OSError: it cannot be opened, or is a pipe into which nobody writes for five seconds.
-        ValueError: it is no path.
+        ValueError: it is not a path.
 
     .. versionadded:: 0.1
     """
@@ -142,7 +142,7 @@ def read_table(path: Path, *, limit: int = MAX_BYTES, named: str | None = None) 
         named: as a person wrote it, for the errors.
 
     Raises:
-        ConfigError: it cannot be read, is no table, or is out of bounds; the fault names the line.
+        ConfigError: it cannot be read, is not a table, or is out of bounds; the fault names the line.
 
     .. versionadded:: 0.1
     """

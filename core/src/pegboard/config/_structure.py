@@ -41,7 +41,7 @@ def structure(value: Any, cls: type[T] | Any, path: Path = ()) -> tuple[T | None
     Faults quote what came: whoever shows them hides what is secret (see `Config`).
 
     Raises:
-        PluginError: the class has a field whose type cannot be resolved, or is none that a file can hold.
+        PluginError: the class has a field whose type cannot be resolved, or is not one that a file can hold.
     """
     from pegboard.schema.structure import structure_all
 

@@ -108,7 +108,7 @@ def page_of(tools: Mapping[str, Tool], names: tuple[str, ...], cursor: str | Non
     twice or left out.
 
     Raises:
-        ToolError: INVALID_INPUT: the cursor is none of ours.
+        ToolError: INVALID_INPUT: the cursor is not one of ours.
     """
     import bisect
 

@@ -263,7 +263,7 @@ class Board:
                 named = attrs.evolve(named, name=other)
             known, entry = self.registry.plans.get(named.name), self._try_register(named)
             if isinstance(known, Plan) and isinstance(entry, Plan) and _is_same(known.tool, entry.tool):
-                entry.guards = known.guards  # a swap is no way around a limit: what was counted goes on counting
+                entry.guards = known.guards  # a swap is not a way around a limit: what was counted goes on counting
             if entry is not None:
                 put[named.name] = disabled(entry.tool) if isinstance(known, Refusal) else entry
         self.registry.change(put=put, drop=old - put.keys())
@@ -542,7 +542,7 @@ class Board:
 
 
 def _unknown(source: ToolSource, record: PluginRecord, where: str, problem: BaseException) -> None:
-    """What a source remembers wrongly is no reason to fail: it tells anew when it runs."""
+    """What a source remembers wrongly is not a reason to fail: it tells anew when it runs."""
     if isinstance(problem, ConfigError):
         raise problem
     log.warning("source %s of %s does not know its tools: %s", source.name, record.label, reason_of(problem))

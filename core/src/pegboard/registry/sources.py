@@ -220,7 +220,7 @@ class Sources:
 
 
 def _is_trusted(source: ToolSource) -> bool:
-    """What a source says that is not a plain yes is none."""
+    """What a source says that is not a plain yes counts as no."""
     return getattr(source, "trusted", False) is True
 
 
@@ -244,7 +244,7 @@ def _may_bring(board: Board, record: PluginRecord, source: ToolSource, name: str
 
 
 def _pair(ask: Callable[[], Any]) -> tuple[str, str] | None:
-    """An answer of two texts; any other is none, and the name is not there."""
+    """An answer of two texts; any other does not count, and the name is not there."""
     if (answer := ask()) is None:
         return None
     why, fix = answer

@@ -367,7 +367,7 @@ class _Walk:
             except patterns.TooLongError:
                 report.add(tell_pattern(pattern, name, (*self.path, name)))
                 found = None
-            known = known or found is not False  # what cannot be told is no reason for a second fault
+            known = known or found is not False  # what cannot be told is not a reason for a second fault
             if found:
                 report.add(self.below(name, subschema, item, at).faults)
         return known

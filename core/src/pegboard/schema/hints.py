@@ -386,7 +386,7 @@ def is_field(value: Any) -> bool:
 
 
 def is_dataclass(cls: type) -> bool:
-    """As `dataclasses.is_dataclass` answers of a class, without importing that module for those that are none."""
+    """As `dataclasses.is_dataclass` answers of a class, without importing that module for classes that are not one."""
     return hasattr(cls, "__dataclass_fields__")
 
 
@@ -441,7 +441,7 @@ def _fields(cls: type, scope: Scope | None) -> Iterator[Field]:
                 factory = field.default_factory
                 if factory is not dataclasses.MISSING:
                     # Of these the default is known. Another factory may give another value each time, a time or an id,
-                    # which is none to show.
+                    # which is not one to show.
                     default = factory() if factory in (list, dict) else _LEFT_OUT
                 yield Field(field.name, hints[field.name], default is NOTHING, _shown(default))
     elif typing.is_typeddict(cls):

@@ -179,7 +179,7 @@ def _decoded(data: bytes | bytearray) -> str:
         text = data.decode("utf-8")
     except UnicodeDecodeError as problem:
         raise JsonTextError("not valid UTF-8", problem.start, f"byte {problem.start}") from None
-    # A mark at the beginning is no part of the text (RFC 8259, section 8.1, lets a reader skip it).
+    # A mark at the beginning is not part of the text (RFC 8259, section 8.1, lets a reader skip it).
     return text.removeprefix("\ufeff")
 
 

@@ -109,7 +109,7 @@ KEYWORDS: dict[str, Keyword] = {
 SCHEMAS_BY_NAME = frozenset(
     name for name, one in KEYWORDS.items() if one.shape in ("schemas by name", "schemas by pattern", "dependencies")
 )
-"""Keywords of either dialect that hold schemas by name: such a name is none of a keyword, whatever it is.
+"""Keywords of either dialect that hold schemas by name: such a name is not a keyword, whatever it is.
 
 .. versionadded:: 0.1
 """

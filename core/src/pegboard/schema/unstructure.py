@@ -32,7 +32,7 @@ class TooDeepError(ValueError):
 
 
 class KeyTypeError(TypeError):
-    """A key is no string; the message names its type and nothing of its value."""
+    """A key is not a string; the message names its type and nothing of its value."""
 
 
 def unstructure(value: Any) -> Any:

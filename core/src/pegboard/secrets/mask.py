@@ -45,7 +45,7 @@ KNOWN = "secret of this host"
 TOO_LONG = "text that is too long to look through"
 MAX_BYTES = 4 * 1024 * 1024
 """Bytes of one block that are looked through, which takes a tenth of a second for each MiB of text; a longer one is
-withheld. Bytes that are no text are not looked through."""
+withheld. Bytes that are not text are not looked through."""
 
 MAX_ENCODED = 131_072
 """Characters of a text in which other forms are looked for, beside those of the text as a whole."""

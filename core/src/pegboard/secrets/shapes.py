@@ -2,7 +2,7 @@
 
 Each service that gives its keys a prefix does so to have them found (GitHub's "secret scanning partner program"); the
 shapes are those that the services document, as the scanners gitleaks and trufflehog look for them too. A shape has to
-be a key's alone: `token: ...` in a text about tokens is none.
+be a key's alone: `token: ...` in a text about tokens is not one.
 
 .. versionadded:: 0.1
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["NAMED", "SHAPES", "Shape", "find_shapes", "is_distinct", "is_named_secret", "replace_shapes"]
 
 MIN_SECRET = 8
-"""A shorter text is no key that could be looked for: it would be found everywhere."""
+"""A shorter text is not a key that could be looked for: it would be found everywhere."""
 MIN_WORD = 16
 """A text of letters alone that is shorter is taken for a word."""
 _VALUE = r"[^\s'\"#;,]"
@@ -243,8 +243,8 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def is_distinct(value: str) -> bool:
-    """Whether a value that is called secret can be looked for in texts: it is no word, no number, no path and no
-    address, which stand there for reasons of their own.
+    """Whether a value that is called secret can be looked for in texts: it is not a word, a number, a path or
+    an address, which stand there for reasons of their own.
 
     .. versionadded:: 0.1
     """

@@ -86,7 +86,7 @@ _STANDARD = str.maketrans("-_", "+/", "=\r\n")
 
 
 def bytes_of_base64(text: str) -> bytes | None:
-    """The bytes that a text is as a whole in base64, of either alphabet and in lines too; None: it is none."""
+    """The bytes that a text is as a whole in base64, of either alphabet and in lines too; None: it is not one."""
     if _BASE64.fullmatch(text) is None:
         return None
     letters = text.rstrip().translate(_STANDARD)

@@ -134,7 +134,7 @@ def _members(value: Mapping[Any, Any]) -> Iterator[tuple[Any, str, Any]]:
 
 
 def _json_in(text: str) -> Any:
-    """The object or array that a text is; None: it is none."""
+    """The object or array that a text is; None: it is neither."""
     if text[:1] not in ("{", "["):
         return None
     try:

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 VERSION = 1
 MAX_BYTES = 256 * 1024 * 1024
-"""A larger file is no recording."""
+"""A larger file is not a recording."""
 MAX_NAMED = 5
 LOCK_TRIES, LOCK_PAUSE_S = 100, 0.01
 _CACHE_DETAILS = frozenset(("cache", "cache_age_s"))
@@ -188,14 +188,14 @@ class Recording:
         """The recording of a file.
 
         Raises:
-            ConfigError: it is not there, or is none.
+            ConfigError: it is not there, or is not a recording.
         """
         try:
             about = path.stat()
             if about.st_size > MAX_BYTES:
                 raise ValueError(f"it is larger than {MAX_BYTES:,} bytes")
             if not stat.S_ISREG(about.st_mode) and not stat.S_ISDIR(about.st_mode):
-                raise ValueError("it is no regular file")  # a pipe or a device, in whose place a new one would be put
+                raise ValueError("it is not a regular file")  # a pipe, a device: a file would replace it
             said = json.loads(path.read_bytes())
             if not isinstance(said, dict) or said.get("pegboard_recording") != VERSION:
                 raise ValueError("it does not say pegboard_recording")
@@ -219,7 +219,7 @@ class Recording:
         """Put the file in place, whole or not at all, with what others have added to it meanwhile.
 
         Raises:
-            ConfigError: it cannot be written, or is no recording any more.
+            ConfigError: it cannot be written, or is not a recording any more.
         """
         with _held(self._path.parent):
             if self._path.exists():
@@ -331,7 +331,7 @@ def _check(call: Mapping[str, Any]) -> None:
     """Require that a call is one, with an answer: people edit recordings.
 
     Raises:
-        ValueError, TypeError, KeyError, AttributeError: it is none.
+        ValueError, TypeError, KeyError, AttributeError: it is not a call.
     """
     name, arguments, results = call["name"], call["arguments"], call["results"]
     if not isinstance(name, str) or not isinstance(arguments, dict):

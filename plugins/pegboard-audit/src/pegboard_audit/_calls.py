@@ -23,7 +23,7 @@ class CallRecord:
         parent_id: the id of the call of the same session that made this one; None: none did.
         started_at: seconds since the epoch.
         duration_ms: from arrival to answer.
-        name: of the tool that was asked for; None: that was no text.
+        name: of the tool that was asked for; None: that was not a text.
         user_id, session, channel: who, and how they came.
         source: where the tool comes from, as `pegboard list` has it: its source, else its distribution; None: there was
             no such tool.

@@ -6,7 +6,7 @@ from typing import Annotated, TypedDict
 
 from pegboard import ErrorCode, ToolError, ToolResult, tool
 
-Calculated = TypedDict(  # noqa: UP013 - its hints are no texts this way: it takes a tenth of the time, at every start
+Calculated = TypedDict(  # noqa: UP013 - its hints are not texts this way: it takes a tenth of the time, at every start
     "Calculated",
     {
         "value": Annotated[float | str | bool, "The value; a string where a JSON number would lose digits."],

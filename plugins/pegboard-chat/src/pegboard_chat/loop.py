@@ -507,7 +507,7 @@ class _Question:
         return None if self.spending.take_call() else refusal("max_tool_calls", chat.budget)
 
     def _not_allowed(self, call: ToolCall) -> ToolError | None:
-        """Why a call is none that the model may make now, whatever it may cost; None: it is one."""
+        """Why the model may not make a call now, whatever it may cost; None: it is one."""
         choice = self.choice
         if choice == "none":
             return refusal_of("nothing may be called here; answer without a call", "tool_choice")

@@ -71,7 +71,7 @@ def request_of(params: Mapping[str, Any]) -> ModelRequest:
     """The parameters of `sampling/createMessage` as a request.
 
     Raises:
-        ToolError: INVALID_INPUT: they are none.
+        ToolError: INVALID_INPUT: they are not valid.
     """
     given = params.get("messages")
     if not isinstance(given, list) or not given:

@@ -218,7 +218,7 @@ def test_a_conversation_is_saved_opened_and_found_again(talk: Talking, tmp_path:
     page.get_by_label("A saved conversation").set_input_files(file)
     page.get_by_text("The saved conversation goes on.").wait_for()
     page.locator(".talk .model li", has_text="outer: 3.0").wait_for()
-    for text, said in (("{no json", "it is no JSON"), ('{"a": 1}', "this is not a saved conversation")):
+    for text, said in (("{no json", "it is not JSON"), ('{"a": 1}', "this is not a saved conversation")):
         file.write_text(text)
         page.get_by_label("A saved conversation").set_input_files(file)
         page.get_by_text(said).wait_for()

@@ -47,7 +47,7 @@ LOCAL = tuple(
         ),
     )
 )  # fmt: skip
-"""Networks that lie around a host, and what is no host's; those of documents are nobody's, and not among them."""
+"""Networks around a host, and addresses of no host; those of documentation (RFC 5737) are not among them."""
 
 LOCAL_NAMES = (".local", ".localhost", ".internal", ".lan", ".home.arpa")
 """How names end that lead into a network around a host."""
@@ -83,7 +83,7 @@ def read_entry(text: str) -> Entry:
     """An entry as a person writes it.
 
     Raises:
-        ValueError: it is none; the text says what was expected.
+        ValueError: it is not one; the text says what was expected.
 
     .. versionadded:: 0.1
     """
@@ -159,7 +159,7 @@ def is_name(text: str) -> bool:
 
 
 def address_of(text: str) -> Address | None:
-    """An address out of its text; one of IPv4 in the clothes of IPv6 is one of IPv4. None: the text is none."""
+    """An address out of its text, of IPv4 where IPv6 only wraps one (RFC 4291, 2.5.5). None: it is not an address."""
     try:
         address = ipaddress.ip_address(text.partition("%")[0])
     except ValueError:

@@ -1,6 +1,6 @@
 """A roll's data, from which the tool's output schema is derived.
 
-Apart from the code that makes it, so that listing the tool imports only this. The hints are no texts (there is no
+Apart from the code that makes it, so that listing the tool imports only this. The hints are not texts (there is no
 `from __future__ import annotations`): a class of them is made in a tenth of the time, at every start.
 """
 

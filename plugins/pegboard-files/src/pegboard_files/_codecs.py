@@ -62,7 +62,7 @@ def find_codec(name: str) -> str:
     """Python's name of an encoding.
 
     Raises:
-        ToolError: INVALID_INPUT: it is none of those that are read; the message names near ones.
+        ToolError: INVALID_INPUT: it is not one of those that are read; the message names near ones.
     """
     folded = "-".join(name.strip().lower().replace("_", "-").split()) if len(name) <= 40 else ""
     found = CODECS.get(folded)

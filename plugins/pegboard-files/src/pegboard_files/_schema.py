@@ -1,6 +1,6 @@
 """What callers give and get beside plain values: the tools' schemas are derived from these classes.
 
-Apart from the code that fills them, so that listing the tools imports only this. The hints are no texts (there is no
+Apart from the code that fills them, so that listing the tools imports only this. The hints are not texts (there is no
 `from __future__ import annotations`): a class of them is made in a tenth of the time, at every start.
 """
 

@@ -253,7 +253,7 @@ def search_names(scope: Scope, asked: Asked, pattern: str, glob: Glob, most: int
         budget: what the walk may use.
 
     Raises:
-        ToolError: the folder cannot be opened, or is none.
+        ToolError: the folder cannot be opened, or is not a folder.
     """
     shown, more = _collect(scope, asked, most, budget, recursive=True, wanted=glob.matches)
     data = {"path": asked.text, "pattern": pattern, "matches": [found.to_json() for found in shown], "truncated": more}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 CATEGORY = "file"
-_MAX_MEDIA_RESULT = 8_000_000  # an image is no use when it is cut; its own cap is max_binary_bytes
+_MAX_MEDIA_RESULT = 8_000_000  # a cut image is useless; its own cap is max_binary_bytes
 _MAX_LIST_RESULT = 1_000_000  # bounded by max_entries
 _PATIENCE = 0.8
 """The part of a deadline after which a long work ends with what it has."""

@@ -97,7 +97,7 @@ def object_of(text: Any) -> dict[str, Any]:
     """What a person wrote as JSON; numbers stay as they are written.
 
     Raises:
-        ToolError: it is no JSON object.
+        ToolError: it is not a JSON object.
     """
     try:
         written = loads(text if isinstance(text, str) else "")

@@ -63,8 +63,8 @@ def board_of_server(
         overrides: as of `load_board`.
 
     Raises:
-        click.UsageError: the words are no command.
-        ConfigError: they are no server's, or pegboard-mcp is not installed.
+        click.UsageError: the words are not a command.
+        ConfigError: they are not those of a server, or pegboard-mcp is not installed.
     """
     from pegboard_inspect.messages import inspect_by_hand
 

@@ -144,7 +144,7 @@ class SourcesPage:
         began = trio.current_time()
         try:
             if not isinstance(arguments, dict):
-                raise ToolError(ErrorCode.INVALID_INPUT, "the arguments are no object")
+                raise ToolError(ErrorCode.INVALID_INPUT, "the arguments are not an object")
             result = await offer.open(stream.session, arguments)
         except ToolError as problem:
             result = ToolResult.error(problem.code, problem.message, **problem.details)
@@ -165,7 +165,7 @@ class SourcesPage:
         board, source = stream.host.board, _find(stream.host, value.get("source"))
         wait_s, probe = value.get("wait_s"), getattr(source, "probe", None)
         if probe is None:
-            raise ToolError(ErrorCode.INVALID_INPUT, "an MCP server is looked at in this way, and this is none")
+            raise ToolError(ErrorCode.INVALID_INPUT, "an MCP server is looked at in this way, and this is not one")
         if not isinstance(wait_s, (int, float)) or isinstance(wait_s, bool) or not 0 <= wait_s <= MAX_PROBE_S:
             raise ToolError(ErrorCode.INVALID_INPUT, f"wait_s: expected seconds, from 0 to {MAX_PROBE_S}")
         if source.name in self._probed:

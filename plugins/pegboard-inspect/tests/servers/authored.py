@@ -8,7 +8,7 @@ Arguments: a folder, then words for how it is:
     friendly      no text attacks
     judged        tools that a person should look at first
     silent        it never answers
-    rubbish       it says what is no message
+    rubbish       it says what is not a message
     ends          it ends at once, and says why
     early         it asks for roots as soon as it is initialized
 
@@ -47,7 +47,7 @@ def tools() -> list[dict[str, object]]:
         tool("tell", "Tell of things while it works."),
         tool("flood", "Say far too much."),
         tool("die", "End."),
-        tool("babble", "Say what is no message, then answer."),
+        tool("babble", "Say what is not a message, then answer."),
         tool("ask", "Ask the client.", {"method": {"type": "string"}, "params": {"type": "object"}}),
     ]  # fmt: skip
     if "hostile" in WORDS:
@@ -108,7 +108,7 @@ def call(name: str, arguments: dict[str, object], meta: dict[str, object]) -> di
         say("I have had enough")
         sys.exit(3)
     if name == "babble":
-        send("This is no message: <b>bold</b>\n")
+        send("This is not a message: <b>bold</b>\n")
     return text(f"{name} is done")
 
 

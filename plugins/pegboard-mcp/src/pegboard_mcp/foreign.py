@@ -251,7 +251,7 @@ def _own_key(key: str, value: Any) -> str | None:
 
 
 def _transport(value: Any) -> Any:
-    """In our own words; what is none of them stays, and is refused as our own would be."""
+    """In our own words; what is not among them stays, and is refused as our own would be."""
     return _TRANSPORTS.get(value.lower(), value) if isinstance(value, str) else value
 
 

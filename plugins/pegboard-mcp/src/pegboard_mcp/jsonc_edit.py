@@ -21,7 +21,7 @@ def put(text: str, table: str, name: str, value: Any) -> str:
     A text of blanks alone is a new file.
 
     Raises:
-        JsoncError: the text is not a JSON object, or what stands under `table` is none.
+        JsoncError: the text is not a JSON object, or what stands under `table` is not one.
     """
     if not text.strip("\ufeff \t\r\n"):
         return json.dumps({table: {name: value}}, indent=2, ensure_ascii=False) + "\n"

@@ -1,6 +1,6 @@
 """The tools' data, from which their output schemas are derived, and the bounds of what they take.
 
-Apart from the code that makes it, so that listing the tools imports only this. The hints are no texts (there is no
+Apart from the code that makes it, so that listing the tools imports only this. The hints are not texts (there is no
 `from __future__ import annotations`): a class of them is made in a tenth of the time, at every start.
 """
 

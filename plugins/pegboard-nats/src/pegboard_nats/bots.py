@@ -244,7 +244,7 @@ def _read(verb: str, payload: bytes) -> dict[str, Any]:
     """The request of a message; nothing is an empty one.
 
     Raises:
-        ToolError: INVALID_INPUT: it is none; `faults` has all that is wrong.
+        ToolError: INVALID_INPUT: it is not valid; `faults` has all that is wrong.
     """
     try:
         request = loads(payload, is_envelope=True) if payload else {}

@@ -1,8 +1,8 @@
 """A call, at the host: it is asked of one worker of a group, and what becomes of it is told truly.
 
 Where nobody took it, it was not executed: it is asked again for a while, then `executed: false`. Once a worker may
-have it, a silence is no answer: the worker is asked whether it is there, and where it is not, the outcome is unknown.
-Nothing that may have been executed is sent again, unless the tool is read-only or idempotent, and then once.
+have it, a silence is not an answer: the worker is asked whether it is there, and where it is not, the outcome is
+unknown. Nothing that may have been executed is sent again, unless the tool is read-only or idempotent, and then once.
 """
 
 from __future__ import annotations
@@ -349,7 +349,7 @@ class _Conversation:
         """The result of all its parts; it ran, whatever it is.
 
         Raises:
-            ToolError: what came is no result.
+            ToolError: what came is not a result.
         """
         try:
             if last.headers.get(wire.PARTS, "1") != str(len(self._parts)):

@@ -215,7 +215,7 @@ class _Served:
     """A request of another instance, as an ASGI app is given it.
 
     Raises:
-        ValueError, TypeError, KeyError, AttributeError: it is none.
+        ValueError, TypeError, KeyError, AttributeError: it is not one.
     """
 
     def __init__(self, told: Mapping[str, Any], client: Client, id_: str) -> None:

@@ -103,7 +103,7 @@ class Address:
     """One server of the list.
 
     Raises:
-        PluginError: it is no address of NATS.
+        PluginError: it is not an address of NATS.
     """
 
     def __init__(self, url: str, *, like: Address | None = None) -> None:
@@ -114,7 +114,7 @@ class Address:
             parts, self.host, self.port = urlsplit("nats:"), "", 0
         if not self.host or parts.scheme not in ("nats", "tls") or parts.path.strip("/"):
             shown = re.sub(r"//[^/]*@", "//", url)[:80]
-            raise PluginError(f"{shown!r} is no address of a NATS server", hint="write nats://HOST:4222")
+            raise PluginError(f"{shown!r} is not an address of a NATS server", hint="write nats://HOST:4222")
         self.needs_tls: bool = parts.scheme == "tls" if like is None else like.needs_tls
         # A server found by another is in its certificate by the name that we know, or by its own.
         self.certified: str = self.host if like is None else like.certified
@@ -295,7 +295,7 @@ class Client:
         Raises:
             NotConnectedError: there is no link; nothing was sent.
             TooLargeError: it is larger than the server takes; nothing was sent.
-            LocalProtocolError: the subject or a header is none; nothing was sent.
+            LocalProtocolError: the subject or a header is not valid; nothing was sent.
         """
         if (link := self._linked()).is_behind:
             await link.wait_room()
@@ -678,7 +678,7 @@ async def open_client(servers: Servers, *, tell: Callable[[str], None] | None = 
         tell: told why there is no link, once for each cause, and what the server refuses.
 
     Raises:
-        PluginError: an address is none.
+        PluginError: an address is not valid.
     """
     client = Client(servers, tell=tell)
     async with trio.open_nursery() as nursery:

@@ -64,7 +64,7 @@ def worker(run: ProgramRun, group: str, concurrency: int | None) -> None:
 def _check_group(group: str) -> None:
     if not is_group(group):
         raise ConfigError(
-            f"--group: {group[:80]!r} is no name of a group",
+            f"--group: {group[:80]!r} is not a name of a group",
             hint="use 1 to 64 letters, digits, '-' and '_', and not 'llm'",
         )
 
@@ -137,11 +137,11 @@ def init(run: ProgramRun, folder: str, listen: str, store: str | None, bots: tup
 
     host, _, port = listen.rpartition(":")
     if not (host and port.isascii() and port.isdigit() and len(port) < 6 and 0 < int(port) < 65536):
-        raise ConfigError(f"--listen: {listen[:80]!r} is no address", hint="write HOST:PORT, as in 0.0.0.0:4222")
+        raise ConfigError(f"--listen: {listen[:80]!r} is not an address", hint="write HOST:PORT, as in 0.0.0.0:4222")
     for name in bots:
         if not is_word(name):
             hint = "use 1 to 64 letters, digits, '-' and '_'"
-            raise ConfigError(f"--bot: {name[:80]!r} is no name of a bot", hint=hint)
+            raise ConfigError(f"--bot: {name[:80]!r} is not a name of a bot", hint=hint)
     prefix = settings_of(run).prefix
     to = Path(folder)
     keys = {name: KeyPair.generate() for name in roles(prefix, bots)}

@@ -33,13 +33,13 @@ class KeyPair:
     """A private key of NATS.
 
     Raises:
-        ValueError: the text is no seed.
+        ValueError: the text is not a seed.
     """
 
     def __init__(self, seed: str) -> None:
         raw = _decode(seed)
         if len(raw) != 34 or raw[0] & 0xF8 != SEED:
-            raise ValueError("it is no seed of an nkey")
+            raise ValueError("it is not a seed of an nkey")
         self._role = (raw[0] & 0x07) << 5 | (raw[1] & 0xF8) >> 3
         if self._role not in ROLES.values():
             raise ValueError("it is the seed of another role than account, operator or user")
@@ -90,7 +90,7 @@ def _decode(text: str) -> bytes:
     try:
         checked = base64.b32decode(padded)
     except binascii.Error:
-        raise ValueError("it is no base32") from None
+        raise ValueError("it is not base32") from None
     raw, checksum = checked[:-2], checked[-2:]
     if binascii.crc_hqx(raw, 0).to_bytes(2, "little") != checksum:
         raise ValueError("its checksum is wrong: a letter is missing, or is another")

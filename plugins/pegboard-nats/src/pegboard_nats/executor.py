@@ -48,7 +48,7 @@ class Executors:
             PluginError: no group may be called so.
         """
         if not is_group(group):
-            raise PluginError(f"{group[:80]!r} is no name of a group", hint='write executor = "nats:GROUP"')
+            raise PluginError(f"{group[:80]!r} is not a name of a group", hint='write executor = "nats:GROUP"')
         return None if group == _serving.get() else GroupExecutor(self._tool, group, self._settings)
 
 

@@ -112,7 +112,7 @@ def _answer_of(message: Message) -> dict[str, Any]:
     except (ValueError, RecursionError):
         answer = None
     if not isinstance(answer, dict):
-        raise JetStreamError(message.status or 500, "the server's answer is no JSON object")
+        raise JetStreamError(message.status or 500, "the server's answer is not a JSON object")
     error = answer.get("error")
     if isinstance(error, dict):
         number = error.get("err_code") or error.get("code")

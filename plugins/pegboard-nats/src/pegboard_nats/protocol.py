@@ -9,7 +9,7 @@ what the server says under TLS, so nothing but its reason to close the connectio
 the rest (CVE-2011-0411 is the same mistake in SMTP).
 
 What is given to `receive` may be cut anywhere: the events are the same. Everything that a server or a peer says is
-bounded: lines, messages, headers. A message that is too large is skipped, and its headers that are none are left out,
+bounded: lines, messages, headers. A message that is too large is skipped, and headers that are not valid are left out,
 since whoever may publish must not be able to end the links of all who listen.
 
 Source of the rules: the client protocol of NATS, and ADR-4 for headers.
@@ -320,7 +320,7 @@ class Protocol:
 
         Raises:
             TooLargeError: with its headers it is larger than the server takes.
-            LocalProtocolError: a subject or a header is none, or the link is not open.
+            LocalProtocolError: a subject or a header is not valid, or the link is not open.
         """
         self._require(State.OPEN)
         head = _encode_headers(headers) if headers else b""
@@ -356,14 +356,14 @@ class Protocol:
 
 def _checked(subject: str, form: re.Pattern[str]) -> bytes:
     if len(subject) > MAX_SUBJECT or form.fullmatch(subject) is None:
-        raise LocalProtocolError(f"{subject[:80]!r} is no subject")
+        raise LocalProtocolError(f"{subject[:80]!r} is not a subject")
     return subject.encode("utf-8", "surrogateescape")
 
 
 def _encode_headers(headers: Mapping[str, str]) -> bytes:
     # Both expressions say what each character may be, so all names are judged at once, and all values.
     if _HEADER_NAME.fullmatch("".join(headers)) is None or "" in headers:
-        raise LocalProtocolError(f"{next(filter(_is_no_name, headers))[:40]!r} is no name of a header")
+        raise LocalProtocolError(f"{next(filter(_is_no_name, headers))[:40]!r} is not a name of a header")
     if _HEADER_VALUE.fullmatch("".join(headers.values())) is None:
         raise LocalProtocolError("the value of a header takes more than a line")
     text = "".join([f"\r\n{name}: {value}" for name, value in headers.items()])
@@ -378,7 +378,7 @@ def _number_of(word: bytes) -> int:
     """A number of the server's; Python reads more as one than the protocol does.
 
     Raises:
-        _FaultError: it is none.
+        _FaultError: it is not one.
     """
     if not word.isdigit() or len(word) > MAX_DIGITS:
         raise _FaultError(UNREADABLE)
@@ -410,14 +410,14 @@ def _info_of(text: bytes) -> Info:
     """Read INFO; what is unknown is left out, what is of another type is a fault.
 
     Raises:
-        _FaultError: it is no INFO.
+        _FaultError: it is not an INFO.
     """
     try:
         raw = json.loads(text)
     except (ValueError, RecursionError):
         raw = None
     if not isinstance(raw, dict):
-        raise _FaultError("the server's INFO is no JSON object")
+        raise _FaultError("the server's INFO is not a JSON object")
     found: dict[str, Any] = {}
     for name, otherwise in Info()._asdict().items():
         value = raw.get(name, otherwise)

@@ -285,7 +285,7 @@ class NatsSource:
         await trio.to_thread.run_sync(lambda: known.write(path, [json.loads(texts[key]) for key in chosen.values()]))
 
     def _make(self, name: str, text: str, alike: dict[Any, Any]) -> Tool | None:
-        """The tool of a definition, of parts that are alike in those made with it; None: it is none."""
+        """The tool of a definition, of parts that are alike in those made with it; None: it is not one."""
         given = json.loads(text)
         try:
             public = given["definition"]
@@ -334,7 +334,7 @@ class Build(NamedTuple):
 
     @classmethod
     def of(cls, definitions: Iterable[dict[str, Any]]) -> Build:
-        """What is no definition is left out."""
+        """What is not a definition is left out."""
         texts = _by_name(definitions)
         packed = zlib.compress("\n".join(texts.values()).encode("ascii"))  # no line break is in canonical JSON
         return cls({name: _hash_of(text) for name, text in texts.items()}, packed)
@@ -349,7 +349,7 @@ def _hash_of(text: str) -> bytes:
 
 
 def _by_name(definitions: Iterable[dict[str, Any]]) -> dict[str, str]:
-    """Definitions by the name of the tool, as canonical JSON; what is none is left out."""
+    """Definitions by the name of the tool, as canonical JSON; what is not one is left out."""
     found = {}
     for one in definitions:
         public = one.get("definition")

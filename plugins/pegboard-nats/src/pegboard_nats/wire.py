@@ -113,7 +113,7 @@ def to_bytes(value: Any) -> bytes:
 
 
 def from_bytes(payload: bytes) -> dict[str, Any]:
-    """The JSON object that a peer sent; an empty one where it is none."""
+    """The JSON object that a peer sent; an empty one where it is not one."""
     try:
         value = json.loads(payload.decode("utf-8", "surrogatepass"))  # else the encoding would be guessed first
     except (ValueError, RecursionError):
@@ -166,7 +166,7 @@ def tool_of(
         origin: what the host will say of it.
 
     Raises:
-        PegboardError, ValueError, TypeError, KeyError, RecursionError: it is none.
+        PegboardError, ValueError, TypeError, KeyError, RecursionError: it is not one.
     """
     given, _ = clean_value(given)
     public = given["definition"]

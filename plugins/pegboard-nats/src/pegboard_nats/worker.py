@@ -348,7 +348,7 @@ class Worker:
     async def _call_once(self, claim: str, name: str, running: _Running) -> ToolResult:
         """Run the tool once its call is recorded for us, and note how it ended before that is answered."""
         if not claims.is_name(claim):
-            text = "the name of the call is none: expected 8 to 64 letters, digits, '-' and '_'"
+            text = "the name of the call is not valid: expected 8 to 64 letters, digits, '-' and '_'"
             return ToolResult.of_error(ToolError(ErrorCode.INVALID_INPUT, text, executed=False))
         records = claims.Claims(self._client, self._subjects.prefix)
         message = running.message

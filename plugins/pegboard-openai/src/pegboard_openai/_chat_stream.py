@@ -286,7 +286,7 @@ def reasoning_in(message: dict[str, Any]) -> tuple[str, str]:
 def calls_in(message: dict[str, Any]) -> list[dict[str, Any]]:
     """The calls, or pieces of calls, of a message; the `function_call` of old servers is one.
 
-    Servers fill in what they do not mean: a call, or a piece of one, without id, name and arguments is none.
+    Servers fill in what they do not mean: a call, or a piece of one, without id, name and arguments is not one.
     """
     calls = message.get("tool_calls")
     if isinstance(calls, list) and calls:

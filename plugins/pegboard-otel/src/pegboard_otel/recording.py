@@ -365,7 +365,7 @@ def _parent(came: Mapping[str, str] | None, current: Context) -> tuple[Context, 
     A span of another trace that is current, as that of an HTTP framework around an MCP request, becomes a link (the MCP
     conventions).
     """
-    if came is None or type(came) in _OURS:  # what came from outside is no span of ours
+    if came is None or type(came) in _OURS:  # what came from outside is not a span of ours
         return current, None
     context = _BAGGAGE.extract(came, _TRACE.extract(came, current))
     here = get_current_span(current).get_span_context()
@@ -427,7 +427,7 @@ def _json(value: Any, secrets: tuple[str, ...]) -> str:
         text = json.dumps(without_secrets(beginning(value, 2 * MAX_CONTENT), secrets), ensure_ascii=False, default=str)
     except (TypeError, ValueError, RecursionError):  # nothing that JSON brought
         return f"what is not JSON, of the type {type(value).__name__}"
-    for secret in secrets:  # in what is no JSON, and is shown by its own text
+    for secret in secrets:  # in what is not JSON, and is shown by its own text
         for form in (secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]):
             text = text.replace(form, "***")
     text = text if len(text) <= MAX_CONTENT else text[:MAX_CONTENT] + "..."

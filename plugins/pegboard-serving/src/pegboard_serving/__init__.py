@@ -212,7 +212,7 @@ def require_credential(bind: str, *, asks_for_credential: bool, hint: str) -> No
     """Require that other machines do not reach the tools without a credential.
 
     Raises:
-        ConfigError: the address is none of loopback, and no credential is asked for.
+        ConfigError: the address is not one of loopback, and no credential is asked for.
 
     .. versionadded:: 0.1
     """
@@ -355,7 +355,7 @@ def tls_of(cert: str | None, key: str | None, *, section: str) -> ssl.SSLContext
         section: of the configuration, for what is said of a bad one: `plugins.inspect`.
 
     Raises:
-        ConfigError: they cannot be read, are none, or do not belong together.
+        ConfigError: they cannot be read, are not in PEM, or do not belong together.
 
     .. versionadded:: 0.1
     """
@@ -377,7 +377,7 @@ def tls_of(cert: str | None, key: str | None, *, section: str) -> ssl.SSLContext
     try:
         tls.load_cert_chain(cert, key, password=no_password)
     except OSError as problem:  # of files, and of what is in them
-        words = "they are no certificate and key in PEM" if isinstance(problem, ssl.SSLError) else problem.strerror
+        words = "they are not a certificate and a key in PEM" if isinstance(problem, ssl.SSLError) else problem.strerror
         if getattr(problem, "reason", None) == "KEY_VALUES_MISMATCH":
             words = "the key is not that of the certificate"
         raise ConfigError(

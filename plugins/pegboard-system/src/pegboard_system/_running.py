@@ -270,7 +270,7 @@ def _open_up(path: str) -> bool:
 
 
 def as_text(stdout: bytes, stderr: bytes, *, cut: bool) -> tuple[str, str, Encoding]:
-    """Both outputs as text, and how: `utf-8`, or `escaped` where one of them is none.
+    """Both outputs as text, and how: `utf-8`, or `escaped` where one of them is not text.
 
     Escaped text loses nothing: `\\xNN` is a byte and `\\\\` a backslash, in both. Where output was cut, half a
     character at its end is left out.

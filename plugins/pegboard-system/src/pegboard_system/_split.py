@@ -83,7 +83,7 @@ def split(text: str) -> list[str]:
     if len(text) > MAX_CHARACTERS:
         raise _invalid(f"the command is too long; at most {MAX_CHARACTERS} characters")
     words: list[str] = []
-    word: list[str] | None = None  # None between words: '' is a word, nothing is none
+    word: list[str] | None = None  # None between words: '' is a word, and nothing is not
     shape: list[str] = []  # the same word, with what was quoted blotted out: what a shell would look at
     start = index = 0
     while index < len(text):

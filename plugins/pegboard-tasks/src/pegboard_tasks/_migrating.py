@@ -64,6 +64,6 @@ def upgrade(connection: Connection) -> None:
 
 
 def refuse_newer(revision: str | None) -> None:
-    """Raise `NewerDatabaseError` if the revision is none that this version knows."""
+    """Raise `NewerDatabaseError` if this version does not know the revision."""
     if revision is not None and revision not in REVISIONS:
         raise NewerDatabaseError(revision)

@@ -147,11 +147,11 @@ def parse_time(text: str) -> Written:
     """Read `14:30`, `14:30:15`, `2:30 pm`, `2pm`, `2026-07-06T14:30`, each with or without `Z` or `+02:00` behind it.
 
     Raises:
-        ToolError: INVALID_INPUT, the text is no time; the message shows how to write one.
+        ToolError: INVALID_INPUT, the text is not a time; the message shows how to write one.
     """
     match = _WRITTEN.fullmatch(text.strip().lower()) if len(text) <= MAX_TEXT else None
     if match is None or (match["minute"] is None and match["half"] is None):
-        raise _invalid("time", f"{shorten(text)} is no time of day; {HOW_TO_WRITE}")
+        raise _invalid("time", f"{shorten(text)} is not a time of day; {HOW_TO_WRITE}")
     hour, minute, second = (int(match[part] or 0) for part in ("hour", "minute", "second"))
     if match["half"]:
         if not 1 <= hour <= 12:

@@ -16,7 +16,7 @@ from pegboard_time._names import ZoneNames, fold
 if TYPE_CHECKING:
     from datetime import tzinfo
 
-# Members of the database that are no place: "localtime" tells where the host stands, "Factory" that nobody set a zone.
+# Members of the database that are not places: "localtime" is that of the host, "Factory" means that nobody set one.
 NO_PLACES = {"localtime", "Factory"}
 _ALWAYS = {"utc": ("UTC", UTC), "z": ("UTC", UTC)}
 

@@ -29,7 +29,12 @@ def text_for(pattern: str, least: int = 0) -> str | None:
             text = reader.alternatives(0)
             if reader.at != len(pattern):
                 return None
-        except (_NotSimpleError, RecursionError, IndexError, ValueError):  # it ends in the middle, or is none at all
+        except (
+            _NotSimpleError,
+            RecursionError,
+            IndexError,
+            ValueError,
+        ):  # it ends in the middle, or is not a pattern at all
             return None
         if len(text) >= least:
             return text

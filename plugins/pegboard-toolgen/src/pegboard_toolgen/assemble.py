@@ -497,7 +497,7 @@ def _binding(draft: Draft, hint: ToolHints) -> Mapping[str, Json]:
     if hint.success is None:
         return draft.binding
     if draft.binding["kind"] != "subprocess":
-        raise ConfigError(f"toolgen.toml: success of {shown(draft.id, 100)}: it is no program and has no exit status")
+        raise ConfigError(f"toolgen.toml: success of {shown(draft.id, 100)}: only a program has an exit status")
     guessed = {key: value for key, value in draft.binding.items() if key != "success_with_output"}
     return {**guessed, "success": list(hint.success)}
 

@@ -28,7 +28,7 @@ FEW = 24
 SHOWN_BYTES = 4_500
 """What they may take, as they are listed: one sentence for each."""
 NAMES = ("options", "more_options", "other_options")
-"""What the object is called: the first that is no parameter."""
+"""What the object is called: the first that is not a parameter."""
 _KINDS = {"boolean": "true or false", "integer": "integers", "number": "numbers", "string": "texts", "array": "lists"}
 
 
@@ -42,13 +42,14 @@ def split(draft: Draft, wanted: Collection[str] = (), used: Collection[str] = ()
         lean: leave the others out.
 
     Raises:
-        ConfigError: one that is wanted is no parameter.
+        ConfigError: one that is wanted is not a parameter.
     """
     properties = draft.input_schema.get("properties", {})
     if odd := next((name for name in wanted if name not in properties), None):
         near = nearest(odd, properties)
         hint = f"did you mean {near}?" if near else "its parameters stand in tools.draft.json"
-        raise ConfigError(f"toolgen.toml: show of {shown(draft.id, 100)}: {shown(odd, 60)} is no parameter", hint=hint)
+        where = f"toolgen.toml: show of {shown(draft.id, 100)}"
+        raise ConfigError(f"{where}: {shown(odd, 60)} is not a parameter", hint=hint)
     taken = next((name for name in NAMES if name not in properties), None)
     if not draft.order or taken is None or len(properties) <= (FEW if lean else MOST):
         return draft
@@ -73,8 +74,8 @@ def room_for(draft: Draft, budget_bytes: int) -> int:
 
 
 def parameter_of(binding: Mapping[str, Json]) -> dict[str, Json]:
-    """The property that the object is in the input schema, by its name; none where nothing stands in one. It is no part
-    of what may be cut to fit a budget: a name that a model does not see is an option that is not there."""
+    """The property that the object is in the input schema, by its name; none where nothing stands in one. It is
+    not part of what may be cut to fit a budget: a name that a model does not see is an option that is not there."""
     options = binding.get("options")
     if options is None:
         return {}

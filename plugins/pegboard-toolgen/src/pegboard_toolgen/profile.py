@@ -34,7 +34,7 @@ MODEL_OF = {"program": "subprocess", "library": "in-process", "http-api": "remot
 SOURCE_TYPES = {"program": "program", "library": "library", "openapi": "http-api"}
 
 OURS = "tool.manifest.json"
-"""A folder that holds it was made of a project, and is none."""
+"""A folder that holds it was made of a project, and is not a project."""
 MAX_MARKER = 2_000_000
 MAX_SPECIFICATION = 32_000_000
 MAX_FOLDERS = 2_000

@@ -68,7 +68,7 @@ _ROUTES = tuple(
     )
 )  # fmt: skip
 _ANY = frozenset(("route", "all", "any", "request"))
-"""What stands where a method does, and is none."""
+"""What stands where a method does, and is not a method."""
 
 
 @attrs.frozen(kw_only=True)

@@ -2,8 +2,8 @@
 
 A sample is made of what the schema offers itself (`const`, `examples`, `default`, `enum`), then of the parameter's
 name, then of the type with its bounds; only what is required is in it. Whatever comes out was held against the whole
-schema by a validator: it fits, or there is none. All of it is a function of the schema, and bounded in depth, size and
-tries.
+schema by a validator: it fits, or there is no sample. All of it is a function of the schema, and bounded in depth, size
+and tries.
 """
 
 from __future__ import annotations

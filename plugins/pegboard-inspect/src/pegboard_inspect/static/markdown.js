@@ -1,4 +1,4 @@
-// Markdown as elements. No text is ever read as HTML, so that there is nothing to sanitise: what is no Markdown is text.
+// Markdown as elements. No text is ever read as HTML, so that there is nothing to sanitise: what is not Markdown is text.
 //
 // It reads what models and tools write: paragraphs, headings, lists, quotes, code, tables, rules, emphasis, links. Links are
 // clickable where they lead to http or https, and are shown with their target; an image is a link to it, and nothing is
@@ -76,7 +76,7 @@ class Blocks {
     return found;
   }
 
-  /** The block that begins at a line and is no paragraph, and where it ends; null: there is none. */
+  /** The block that begins at a line and is not a paragraph, and where it ends; null: there is none. */
   special(lines, at, line, depth, inParagraph) {
     let match;
     if ((match = FENCE.exec(line))) return this.fence(lines, at, match);

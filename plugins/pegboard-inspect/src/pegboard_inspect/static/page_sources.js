@@ -402,7 +402,7 @@ function messageView(board, name, writer, stopRecording) {
   let leftOut = 0;
   const list = h("ol", { class: "messages", "aria-label": "Messages, the newest first" });
   const words = h("input", { type: "search", "aria-label": "Search messages", placeholder: "Search methods and texts", oninput: () => drawAll() });
-  const kinds = h("select", { "aria-label": "Which messages", onchange: () => drawAll() }, [["", "All of it"], ["request answer", "Requests and answers"], ["notification", "Notifications"], ["log unreadable", "Log, and what is no message"], ["error", "Errors"]].map(([value, label]) => h("option", { value }, label)));
+  const kinds = h("select", { "aria-label": "Which messages", onchange: () => drawAll() }, [["", "All of it"], ["request answer", "Requests and answers"], ["notification", "Notifications"], ["log unreadable", "Log, and what is not a message"], ["error", "Errors"]].map(([value, label]) => h("option", { value }, label)));
   const pause = h("button", { type: "button", "aria-pressed": "false", onclick: () => { paused = !paused; pause.setAttribute("aria-pressed", String(paused)); pause.textContent = paused ? "Go on" : "Pause"; if (!paused) drawAll(); } }, "Pause");
   const note = h("p", { class: "quiet", role: "status" });
   const fits = (row) => (!kinds.value || (kinds.value === "error" ? row.is_error || row.kind === "unreadable" : kinds.value.split(" ").includes(row.kind))) && (!words.value || `${row.method ?? row.answers ?? ""} ${row.text}`.toLowerCase().includes(words.value.toLowerCase()));

@@ -40,7 +40,7 @@ _NOT_OF_NUMBERS = re.compile(r"[^ -^`-~]")
 
 
 class MismatchError(ValueError):
-    """A value is none of the kind that is asked for; the text says what would have been right."""
+    """A value is not of the kind that is asked for; the text says what would have been right."""
 
 
 def coercion_of(

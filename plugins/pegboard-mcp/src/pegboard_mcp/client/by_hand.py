@@ -1,7 +1,7 @@
 """What one server asks, answered by a person who inspects it: as it came, past all that a host would answer itself.
 
-A request on the wire is taken before the SDK reads it, so that one that is no valid request is seen too; what a server
-of 2026-07-28 asks in its own answer is asked one by one, in the call's own task. Nobody else is asked, and no folder,
+A request on the wire is taken before the SDK reads it, so that an invalid one is seen too; what a server of 2026-07-28
+asks in its own answer is asked one by one, in the call's own task. Nobody else is asked, and no folder,
 model or form of the host has a part in it. A request that the server takes back ends, and so does one that nobody
 answers.
 """

@@ -84,8 +84,8 @@ class Comparison:
         return self._judged(listing, self._judge(listing))
 
     def decided(self, listing: Listing) -> Listing:
-        """The list, now that a person decided anew about some of it. What they accepted is no change any more, so that
-        all of it need not be compared."""
+        """The list, now that a person decided anew about some of it. What they accepted is not a change any more, so
+        that all of it need not be compared."""
         self._decisions += 1
         if self.unreadable is not None:
             return self.looked_at(attrs.evolve(listing, is_accepted=False))

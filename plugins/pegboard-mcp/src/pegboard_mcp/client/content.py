@@ -74,7 +74,7 @@ def cache_hints(raw: Mapping[str, Any]) -> dict[str, Any]:
     """`ttlMs` and `cacheScope` of a result, as details have them: `ttl_ms` and `cache_scope`.
 
     From 2026-07-28 on they stand in what `resources/read` and the lists give; elsewhere they mean the same. A time that
-    cannot be read is none: what says so is stale, as of HTTP (https://www.rfc-editor.org/rfc/rfc9111#section-4.2.1).
+    cannot be read does not count: what says so is stale, as of HTTP (https://www.rfc-editor.org/rfc/rfc9111#section-4.2.1).
     """
     ttl_ms, scope = raw.get("ttlMs"), raw.get("cacheScope")
     is_time = type(ttl_ms) is int and ttl_ms >= 0

@@ -107,7 +107,7 @@ def _require_safe(metadata: OAuthMetadata | None) -> None:
 
 
 def _site_of(host: str) -> str:
-    """The part of a name that one owner has: two labels, of which `co.uk` and the like are none of their own."""
+    """The part of a name that one owner has: two labels, but `co.uk` and the like belong to no owner."""
     labels = host.rstrip(".").lower().split(".")
     if is_private(host) or labels[-1].isdigit():
         return host
@@ -345,7 +345,7 @@ def _result(brought: dict[str, str]) -> AuthorizationCodeResult:
 
 
 async def _serve(stream: trio.SocketStream, state: str) -> dict[str, str] | None:
-    """What one request of a browser brings, whether it waits for its page or not; None of what is no such request, or
+    """What one request of a browser brings, whether it waits for its page or not; None where it is another request, or
     not for us: any page can send one here, and only who came from our address knows the state."""
     received, brought = b"", None
     with trio.move_on_after(REQUEST_S), contextlib.suppress(trio.BrokenResourceError):

@@ -210,7 +210,7 @@ class McpSource:
             `{"result"}` or `{"error"}` as the server answered, without its secrets; None of a notification.
 
         Raises:
-            ToolError: it is no message, the server cannot be started, was lost, or did not answer in time.
+            ToolError: it is not a message, the server cannot be started, was lost, or did not answer in time.
         """
         return await self._calls.send_written(session, message, completes=completes)
 

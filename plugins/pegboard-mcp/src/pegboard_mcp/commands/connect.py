@@ -291,7 +291,7 @@ def _warn_of_found_file(entry: dict[str, Any]) -> None:
 
 
 def _offer_probe(path: Path, *, without: str | None = None) -> None:
-    """Offer to look at the servers of a file; the board itself, which goes in there, is none of them."""
+    """Offer to look at the servers of a file; without the board itself, which goes in there."""
     from pegboard_mcp import foreign
     from pegboard_mcp.commands.probe import offer
 

@@ -60,7 +60,7 @@ class Change:
 
     Args:
         name: its name now; of one that was removed, the one that it had.
-        was, now: the pins; None where there was or is none.
+        was, now: the pins; None: there was none, or there is none.
         reasons: what is other.
     """
 

@@ -270,8 +270,8 @@ class _Gone:
         return next((self._by_look[look] for look in _looks_of(new) if look in self._by_look), None)
 
     def find(self, new: Pin) -> Pin | None:
-        """What a new one stands for: the same under another name, or nearly the same name; a name is no way around what
-        was seen."""
+        """What a new one stands for: the same under another name, or nearly the same name; a name is not a way around
+        what was seen."""
         kind = _kind_of(new.name)
         if (same := self._by_content.get((kind, content_of(new.definition or {})))) is not None:
             return same

@@ -227,7 +227,7 @@ def _of_names(offered: Offered, others: list[Tool]) -> Iterator[Finding]:
 
 
 def _tool_of(one: Mapping[str, Any]) -> Tool | None:
-    """A tool to compare others with; None: its name is none that a board takes."""
+    """A tool to compare others with; None: a board does not take its name."""
     marks = one.get("annotations")
     said = marks if isinstance(marks, Mapping) else {}
     title = one.get("title") or said.get("title")

@@ -103,7 +103,7 @@ class Seal:
             raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
         except ValueError:
             return None
-        if _text_of(raw) != text:  # the decoder passes over what is no sign of it
+        if _text_of(raw) != text:  # the decoder passes over what is not a sign of it
             return None
         mac, content = raw[:MAC_BYTES], raw[MAC_BYTES:]
         if not hmac.compare_digest(mac, self.mac(kind, content, bound_to)):

@@ -7,7 +7,7 @@ that was sealed is looked up among the configured instances, or among the socket
 other. Where none can be reached the answer says so: the same request may be sent again.
 
 A plugin may bring a `Carrier`, which finds the others itself. What comes by it is served where it was sealed with the
-key that all instances share, so that it is no door for whoever else can send there.
+key that all instances share, so that it is not a door for whoever else can send there.
 """
 
 from __future__ import annotations
@@ -191,7 +191,7 @@ class Instances:
         if index is None:
             return Placed(scope, self._sealing(send), None)
         sealed = self.handles.read(SESSION, scope["headers"][index][1].decode("latin-1"))
-        if sealed is None:  # what nobody gave out is no session
+        if sealed is None:  # what nobody gave out is not a session
             return Placed(scope, send, None)
         if not self.is_own(sealed.name):
             return Placed(scope, send, sealed.name)

@@ -46,7 +46,7 @@ def page_of(ordered: Mapping[str, T], cursor: str | None, limit: int) -> tuple[l
     A cursor holds the last name that was seen, so it stays good while elements come and go.
 
     Raises:
-        MCPError: -32602: the cursor is none of ours.
+        MCPError: -32602: the cursor is not one of ours.
     """
     names = sorted(ordered)
     start = 0 if cursor is None else bisect.bisect_right(names, _name_of(cursor))

@@ -150,7 +150,7 @@ class SseEndpoints:
             scope = place.scope
         session = _session_of(scope)
         if session is None:  # nothing that the SDK would only log as it came
-            await answer_plainly(scope, send, 400, b"session_id is none")
+            await answer_plainly(scope, send, 400, b"session_id is not valid")
             return
         if await refuse(self._flights, message, send):
             return

@@ -1,6 +1,6 @@
 """What a body changes, and what it calls by a name that promises a change and cannot be looked into.
 
-What a function keeps for itself is no change to whoever calls it: a table that it fills by what it looks up there (a
+What a function keeps for itself is not a change to whoever calls it: a table that it fills by what it looks up there (a
 memo), a variable that is set where it was not yet (lazily). Both have to give a value; what fills a table and gives
 nothing fills it for others.
 """

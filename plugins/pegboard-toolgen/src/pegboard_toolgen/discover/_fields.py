@@ -110,7 +110,7 @@ def _fields_of(owner: griffe.Class, line: Sequence[griffe.Class], tree: Tree, ki
 
 
 def _own_fields(owner: griffe.Class, tree: Tree, kind: Kind, *, kw_only: bool) -> Iterator[tuple[str, _Field | None]]:
-    """The fields that the body of a class names; None of one that is no parameter."""
+    """The fields that the body of a class names; None of one that is not a parameter."""
     scope = Scope(tree, owner)
     for statement in tree.body_of(owner):
         if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):

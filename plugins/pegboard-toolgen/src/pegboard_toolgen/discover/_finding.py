@@ -2,8 +2,8 @@
 
 A package is a folder with an `__init__`, a module a file with one of the suffixes of modules; a folder without is a
 part of a namespace, and counts where no folder of the path has the whole (PEP 420). A program that is called like a
-package and lies beside `pegboard` is none of these. Stubs lie beside the code, or in a package of stubs anywhere on the
-path (PEP 561).
+package and lies beside `pegboard` is not one of these. Stubs lie beside the code, or in a package of stubs anywhere on
+the path (PEP 561).
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ class Parameter:
         stdin: `word`: `-` in its place means standard input; `option`: `-` among the options does; `absent`: standard
             input is read where it is left out.
         stdout: `-` in its place means standard output.
-        default: as JSON; None is none.
+        default: as JSON; None: there is none.
         text: the help.
         metavar: what the help calls the value.
         notes: what was lost on the way.

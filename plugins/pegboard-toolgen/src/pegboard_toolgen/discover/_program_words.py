@@ -215,7 +215,7 @@ _OUTPUT = re.compile(
 _TAKES_OUT = re.compile(
     r"extracts? (?:an? |the |one )?(?:\w+ )?(?:values?|fields?|keys?|text|data|metadata|information)\b", re.IGNORECASE
 )
-"""What is no archive: `get` that extracts a value."""
+"""What is not an archive: `get` that extracts a value."""
 _STANDS_IN = re.compile(
     r"\b(?:if|when|where) (?:it is |this is )?(?:omitted|left out|missing|absent|not (?:given|set|specified|provided))"
     r"\b[^.]{0,40}\b(?:stdin|standard input)\b|"

@@ -64,8 +64,8 @@ class Found:
 
 @attrs.define
 class Offer:
-    """What is no tool unless somebody asks for it by name: a module that its package does not name as its own, or the
-    methods of a class, whose object each call would make."""
+    """What is not a tool unless somebody asks for it by name: a module that its package does not name as its own, or
+    the methods of a class, whose object each call would make."""
 
     path: str
     home: griffe.Object

@@ -1,7 +1,7 @@
 """Whether a value of the caller reaches what runs code, and the way it takes.
 
-Reading data that is the library's own (a pickle beside it, `eval` of a constant, a program with fixed words) is no
-danger to whoever calls it: only what a caller can put there is. So for each function it is told which of its
+Reading data that is the library's own (a pickle beside it, `eval` of a constant, a program with fixed words) is not
+a danger to whoever calls it: only what a caller can put there is. So for each function it is told which of its
 parameters may be in what `eval`, `pickle.load` or `subprocess.run` gets first, through variables, calls and results. A
 value that only chooses among the library's own (a key, an index, a comparison) is not in what it chose. Whatever cannot
 be followed passes on all it got. The summary of a function holds for all of its callers, so each is read once.

@@ -389,7 +389,7 @@ class _PackageReader:
 
 def _without_tables(text: str) -> str:
     """A module with nothing in its big literals, each line where it was: prefixes of telephone numbers, names of
-    characters. To parse them takes longer than all the code beside them. `__all__` is no data."""
+    characters. To parse them takes longer than all the code beside them. `__all__` is not data."""
     if len(text) <= MAX_TABLE:
         return text
     lines = text.split("\n")

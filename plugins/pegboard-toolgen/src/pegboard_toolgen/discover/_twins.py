@@ -35,7 +35,7 @@ class Twins:
     _imports: dict[str, list[ast.ImportFrom]] = attrs.field(factory=dict)
 
     def of(self, function: griffe.Function) -> griffe.Function | None:
-        """The function with a body that does what a stub's does; None where there is none, or it is no stub's."""
+        """The function with a body that a stub stands for; None where there is none, or it is not a stub."""
         if id(function) not in self.tree.stubbed:
             return None
         module = function.module

@@ -100,7 +100,7 @@ def form_of(text: str, *, listed: Collection[str] = (), plain: Collection[str] =
 
     Args:
         text: `[OPTIONS] <FILE>...`.
-        listed: names that the help lists as arguments; one of them is no fixed word and no place for options.
+        listed: names that the help lists as arguments; one of them is neither a fixed word nor a place for options.
         plain: options that are known to take no value.
     """
     walk = _Walk(listed={key_of(one) for one in listed}, plain=frozenset(plain))

@@ -337,7 +337,7 @@ def _is_led_by_words(form: Form) -> bool:
 
 def _exclusive(calls: Sequence[str], options: tuple[Parameter, ...]) -> tuple[Parameter, ...]:
     """The options, those in a group of their own that the usage shows as alternatives: `[--json | --table]`. Several
-    spellings of one option (`[-n | --dry-run]`) are none."""
+    spellings of one option (`[-n | --dry-run]`) are not alternatives."""
     places = {flag: place for place, one in enumerate(options) for flag in (*one.flags, *one.off_flags)}
     groups: dict[int, int] = {}
     for shown in (found[1] for call in calls for found in _ALTERNATIVES.finditer(call[:4_000])):

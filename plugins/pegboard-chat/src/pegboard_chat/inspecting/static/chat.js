@@ -530,7 +530,7 @@ class Page {
     try {
       conversation = board.parse(await file.text());
     } catch {
-      return this.say(`${file.name} is not a saved conversation: it is no JSON`);
+      return this.say(`${file.name} is not a saved conversation: it is not JSON`);
     }
     await this.begin(conversation);
   }

@@ -56,7 +56,7 @@ class Link:
         self._leaving = False
         self.log = logging.getLogger(f"pegboard.mcp.server.{definition.name}")
         self.journal: Journal | None = None
-        """Where lines are kept that are no messages."""
+        """Where lines are kept that are not messages."""
 
     def _log_count(self, level: int) -> None:
         """Say how many lines the budget left out."""

@@ -40,7 +40,7 @@ class Page:
         url: of the answer, behind redirects.
         data: its body.
         link: its header `Link`.
-        why: why it is no answer; empty where it is one.
+        why: why it is not an answer; empty where it is one.
     """
 
     url: str
