@@ -1,7 +1,11 @@
-"""A new plugin package: it passes its own tests and the publish gate the moment it is made."""
+"""A new plugin package: it passes its own tests and the publish gate the moment it is made.
+
+Its files stand in the folder `template`, in the form of `str.format`.
+"""
 
 from __future__ import annotations
 
+import pkgutil
 import re
 import shutil
 from typing import TYPE_CHECKING
@@ -12,115 +16,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
-
-PYPROJECT = """\
-[build-system]
-requires = ["hatchling"]
-build-backend = "hatchling.build"
-
-[project]
-name = "pegboard-{name}"
-version = "0.1.0"
-description = "The tool {tool} for Pegboard"
-readme = "README.md"
-requires-python = ">=3.11"
-dependencies = ["pegboard>=0.1,<0.2"]
-
-[project.optional-dependencies]
-test = ["pegboard[testing]"]
-
-[project.entry-points.pegboard]
-{tool} = "{module}.plugin"
-
-[tool.hatch.build.targets.wheel]
-packages = ["src/{module}"]
-
-[tool.pytest.ini_options]
-trio_mode = true
-filterwarnings = ["error"]
-"""
-
-README = """\
-# pegboard-{name}
-
-The tool `{tool}` for Pegboard: it says how many words a text has.
-
-    $ pip install pegboard-{name}
-    $ pegboard call {tool} text="to be or not to be"
-    6
-"""
-
-INIT = '''\
-"""The tool `{tool}` for Pegboard."""
-'''
-
-THINKING = '''\
-"""What the tool does, without I/O: values in, values out. Replace it by your own."""
-
-from __future__ import annotations
-
-
-def count_words(text: str) -> int:
-    """How many words a text has, as white space parts them."""
-    return len(text.split())
-'''
-
-PLUGIN = '''\
-"""What the package registers. Keep it light to import: heavy imports belong into the handlers."""
-
-from __future__ import annotations
-
-from pegboard import Tool, hookimpl, tool
-
-from {module}.words import count_words
-
-
-@tool(
-    name="{tool}",
-    category="text",
-    read_only=True,
-    idempotent=True,
-    run="inplace",  # it cannot wait; leave this out for a function that does
-    examples=[{{"arguments": {{"text": "to be or not to be"}}, "text": "6"}}],
-)
-def {tool}(text: str) -> int:
-    """Count the words of a text.
-
-    Args:
-        text: the text whose words are counted.
-    """
-    return count_words(text)
-
-
-@hookimpl
-def provide_tools() -> list[Tool]:
-    return [{tool}]
-'''
-
-TESTS = '''\
-"""The tool as its callers meet it."""
-
-from __future__ import annotations
-
-from pegboard.testing import assert_error, assert_ok, record
-
-from {module} import plugin
-
-
-async def test_it_counts_words(host_with):
-    session = record(await host_with(plugin))
-    assert_ok(await session.call("{tool}", {{"text": "to be or not to be"}}), text="6")
-
-
-async def test_a_text_without_words_has_none(host_with):
-    session = record(await host_with(plugin))
-    assert_ok(await session.call("{tool}", {{"text": "  "}}), text="0")
-
-
-async def test_a_missing_text_is_said_to_be_missing(host_with):
-    session = record(await host_with(plugin))
-    assert_error(await session.call("{tool}", {{}}), "INVALID_INPUT", says="text")
-'''
 
 
 def make_plugin(name: str, folder: Path) -> Path:
@@ -148,20 +43,26 @@ def make_plugin(name: str, folder: Path) -> Path:
     tool = name.replace("-", "_")
     module = f"pegboard_{tool}"
     files = {
-        "pyproject.toml": PYPROJECT,
-        "README.md": README,
-        f"src/{module}/__init__.py": INIT,
-        f"src/{module}/words.py": THINKING,
-        f"src/{module}/plugin.py": PLUGIN,
-        f"src/{module}/py.typed": "",
-        f"tests/test_{tool}.py": TESTS,
+        "pyproject.toml": "pyproject.txt",
+        "README.md": "readme.txt",
+        f"src/{module}/__init__.py": "init.txt",
+        f"src/{module}/words.py": "words.txt",
+        f"src/{module}/plugin.py": "plugin.txt",
+        f"tests/test_{tool}.py": "tests.txt",
     }
     try:
         for path, template in files.items():
             target = root / path
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(template.format(name=name, tool=tool, module=module), encoding="utf-8")
+            target.write_text(_read(template).format(name=name, tool=tool, module=module), encoding="utf-8")
+        (root / "src" / module / "py.typed").touch()
     except OSError:
         shutil.rmtree(root, ignore_errors=True)  # half a package would be "there already" at the next try
         raise
     return root
+
+
+def _read(template: str) -> str:
+    data = pkgutil.get_data(__package__, f"template/{template}")
+    assert data is not None, "the package has its files"
+    return data.decode("utf-8")
