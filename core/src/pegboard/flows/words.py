@@ -88,15 +88,14 @@ def _plain(text: str) -> str:
 def _look_alikes() -> dict[int, str]:
     """Letters of other scripts that look like one of ASCII, in small letters: whether the small or the large one does,
     both are folded alike. Letters that are blank go."""
-    from pegboard.marks import CONFUSABLE
+    from pegboard.marks import confusable
     from pegboard.text import HIDDEN_CHARACTERS
 
     found = dict.fromkeys(map(ord, HIDDEN_CHARACTERS["fillers"]), "")
-    for prototype, alike in CONFUSABLE.items():
-        for letter in alike:
-            small = unicodedata.normalize("NFKD", letter.casefold())
-            if len(small) == 1 and not small.isascii():
-                found.setdefault(ord(small), prototype.casefold())
+    for code, prototype in confusable().items():
+        small = unicodedata.normalize("NFKD", chr(code).casefold())
+        if len(small) == 1 and not small.isascii():
+            found.setdefault(ord(small), prototype.casefold())
     return found
 
 
