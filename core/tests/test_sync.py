@@ -61,6 +61,19 @@ def test_after_the_block_a_host_says_that_it_has_ended(make_plugin: Any, ask: An
     assert type(refused.value) is RuntimeError
 
 
+def test_a_host_for_programs_without_trio_has_what_one_for_asyncio_has(make_plugin: Any) -> None:
+    with open_host_sync({}, [make_plugin("p", provide_tools=[add])]) as host:
+        host.disable("add")
+        assert host.call("add", {"a": 1, "b": 1}).error.code is ErrorCode.FORBIDDEN
+        host.enable("add")
+        assert host.call("add", {"a": 1, "b": 1}).ok
+        assert [one.name for one in host.search("add")] == ["add"]
+        assert (host.board.state_of("add"), host.lost_resources) == ("ready", {})
+        session = host.session(channel="test")
+        assert (session.channel, session.profile, session.id in repr(session)) == ("test", None, True)
+        assert [one.name for one in session.list_tools().tools] == ["add"]
+
+
 def test_several_threads_may_call_at_once(make_plugin: Any) -> None:
     answers: list[Any] = []
     with open_host_sync({}, [make_plugin("p", provide_tools=[add])]) as host:

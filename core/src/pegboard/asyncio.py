@@ -33,7 +33,7 @@ import trio
 
 from pegboard._api import open_host as open_host_of_trio
 from pegboard._renamed import Former
-from pegboard.sync import HostThread
+from pegboard.sync import HostInThread, HostThread, SessionInThread
 from pegboard.tools import Tool, is_async, tool
 
 if TYPE_CHECKING:
@@ -44,10 +44,10 @@ if TYPE_CHECKING:
     from pegboard.config import Config
     from pegboard.context import CallContext
     from pegboard.host import Host
-    from pegboard.registry import Page, Snapshot
+    from pegboard.registry import Snapshot
     from pegboard.registry.board import Board
     from pegboard.results import ToolResult
-    from pegboard.session import Confirm, OnProgress, Session
+    from pegboard.session import Confirm, OnProgress
     from pegboard.tools import ToolCall
 
 __all__ = ["AsyncioContext", "AsyncioHost", "AsyncioSession", "open_host"]
@@ -154,47 +154,11 @@ def _tell(loop: asyncio.AbstractEventLoop, done: Callable[[], object]) -> None:
 # -- what a program has
 
 
-class AsyncioSession:
+class AsyncioSession(SessionInThread):
     """A `Session` whose calls are awaited under asyncio. Made by `AsyncioHost.session`.
 
     .. versionadded:: 0.1
     """
-
-    def __init__(self, session: Session, thread: HostThread) -> None:
-        self._session = session
-        self._thread = thread
-
-    def __repr__(self) -> str:
-        return repr(self._session)
-
-    @property
-    def id(self) -> str:
-        """Unique in this run of the host."""
-        return self._session.id
-
-    @property
-    def user_id(self) -> str | None:
-        """Who calls, None for nobody."""
-        return self._session.user_id
-
-    @property
-    def channel(self) -> str:
-        """How they came."""
-        return self._session.channel
-
-    @property
-    def profile(self) -> str | None:
-        """The profile that selects the tools of this session."""
-        return self._session.profile
-
-    @property
-    def tools(self) -> Mapping[str, Tool]:
-        """The tools this session sees, by name, as of now."""
-        return self._session.tools
-
-    def list_tools(self, cursor: str | None = None, limit: int = 100) -> Page:
-        """A page of them; see `Session.list_tools`."""
-        return self._session.list_tools(cursor, limit)
 
     async def call(
         self,
@@ -214,12 +178,8 @@ class AsyncioSession:
         """Call several tools; see `Session.call_many`."""
         return await _ask_trio(self._thread, partial(self._session.call_many, list(calls), timeout_s=timeout_s))
 
-    def check(self, name: str, arguments: Any = None) -> ToolResult:
-        """What a call would meet; see `Session.check`."""
-        return self._thread.run_sync(partial(self._session.check, name, arguments))
 
-
-class AsyncioHost:
+class AsyncioHost(HostInThread):
     """A `Host` for a program on asyncio. Made by `pegboard.asyncio.open_host`.
 
     Its methods are for the loop that opened it. After the block, what would have to reach the host raises
@@ -229,49 +189,12 @@ class AsyncioHost:
     """
 
     def __init__(self, host: Host, thread: HostThread, loop: asyncio.AbstractEventLoop) -> None:
-        self._host = host
-        self._thread = thread
+        super().__init__(host, thread)
         self._loop = loop
-
-    @property
-    def board(self) -> Board:
-        """The board that runs; to be read."""
-        return self._host.board
-
-    @property
-    def tools(self) -> Mapping[str, Tool]:
-        """The tools that can be called, by name, as of now; the mapping never changes."""
-        return self._host.tools
-
-    @property
-    def lost_resources(self) -> Mapping[str, str]:
-        """Plugins whose resources could not be opened or closed, with the cause."""
-        return self._host.lost_resources
-
-    def categories(self) -> dict[str, int]:
-        """How many tools there are of each category, by name."""
-        return self._host.categories()
-
-    def search(self, text: str | None = None, *, category: str | None = None, tag: str | None = None) -> list[Tool]:
-        """Tools that hold every word of `text`, the best match first; see `Board.search`."""
-        return self._host.search(text, category=category, tag=tag)
 
     def add(self, *tools: Tool | Callable[..., Any]) -> None:
         """Register tools, or functions that become some; see `Host.add`. Async ones run in this loop."""
-        made = [self._in_this_loop(one if isinstance(one, Tool) else tool(one)) for one in tools]
-        self._thread.run_sync(partial(self._host.add, *made))
-
-    def remove(self, *names: str) -> None:
-        """Remove tools; see `Host.remove`."""
-        self._thread.run_sync(partial(self._host.remove, *names))
-
-    def enable(self, *names: str) -> None:
-        """Make disabled tools answer again; see `Host.enable`."""
-        self._thread.run_sync(partial(self._host.enable, *names))
-
-    def disable(self, *names: str) -> None:
-        """Let tools stay and answer FORBIDDEN; see `Host.disable`."""
-        self._thread.run_sync(partial(self._host.disable, *names))
+        super().add(*(self._in_this_loop(one if isinstance(one, Tool) else tool(one)) for one in tools))
 
     def watch(self, watcher: Callable[[Snapshot, Snapshot], None]) -> Callable[[], None]:
         """Call `watcher(old, new)`, in this loop, after every change of the tools; returns what ends the watch."""
@@ -295,9 +218,8 @@ class AsyncioHost:
         """A session; takes what `Host.session` takes. `confirm` and `on_progress` run in this loop."""
         asking = None if confirm is None else partial(_over, self._loop, confirm)
         telling = None if on_progress is None else partial(_over, self._loop, on_progress)
-        make = partial(self._host.session, user_id, confirm=asking, on_progress=telling, **options)
-        # There: the first session of a profile makes its plans, which all its sessions share.
-        return AsyncioSession(self._thread.run_sync(make), self._thread)
+        session = self._open_session(user_id, confirm=asking, on_progress=telling, **options)
+        return AsyncioSession(session, self._thread)
 
     def _in_this_loop(self, one: Tool) -> Tool:
         """An async tool of the program itself: its handler awaits what lives in the program's loop."""

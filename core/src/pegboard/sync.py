@@ -1,4 +1,8 @@
-"""A host for programs without trio: one in a thread of its own, asked from any other."""
+"""A host for programs without trio: one in a thread of its own, asked from any other.
+
+`HostThread` is that thread. What of a host and its sessions is the same for all who ask from elsewhere stands in
+`HostInThread` and `SessionInThread`; those for programs on asyncio are in `pegboard.asyncio`.
+"""
 
 from __future__ import annotations
 
@@ -16,23 +20,31 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
     from pegboard.host import Host
+    from pegboard.registry.board import Board
     from pegboard.results import ToolResult
     from pegboard.session import Session
-    from pegboard.tools import Tool, ToolCall
-
+    from pegboard.tools import Page, Tool, ToolCall
 
 T = TypeVar("T")
 
 
-class SyncSession:
-    """A `Session` whose calls block until they are answered.
+class SessionInThread:
+    """A `Session` of a host that runs in a thread of its own: all of it that need not be waited for.
 
     .. versionadded:: 0.1
     """
 
-    def __init__(self, session: Session, ask: Callable[..., Any]) -> None:
+    def __init__(self, session: Session, thread: HostThread) -> None:
         self._session = session
-        self._ask = ask
+        self._thread = thread
+
+    def __repr__(self) -> str:
+        return repr(self._session)
+
+    @property
+    def id(self) -> str:
+        """Unique in this run of the host."""
+        return self._session.id
 
     @property
     def user_id(self) -> str | None:
@@ -40,9 +52,88 @@ class SyncSession:
         return self._session.user_id
 
     @property
+    def channel(self) -> str:
+        """How they came."""
+        return self._session.channel
+
+    @property
+    def profile(self) -> str | None:
+        """The profile that selects the tools of this session."""
+        return self._session.profile
+
+    @property
     def tools(self) -> Mapping[str, Tool]:
         """The tools this session sees, by name, as of now."""
         return self._session.tools
+
+    def list_tools(self, cursor: str | None = None, limit: int = 100) -> Page:
+        """A page of them; see `Session.list_tools`."""
+        return self._session.list_tools(cursor, limit)
+
+    def check(self, name: str, arguments: Any = None) -> ToolResult:
+        """What a call would meet; see `Session.check`."""
+        return self._thread.run_sync(partial(self._session.check, name, arguments))
+
+
+class HostInThread:
+    """A `Host` that runs in a thread of its own: all of it that need not be waited for.
+
+    .. versionadded:: 0.1
+    """
+
+    def __init__(self, host: Host, thread: HostThread) -> None:
+        self._host = host
+        self._thread = thread
+
+    @property
+    def board(self) -> Board:
+        """The board that runs; to be read."""
+        return self._host.board
+
+    @property
+    def tools(self) -> Mapping[str, Tool]:
+        """The tools that can be called, by name, as of now; the mapping never changes."""
+        return self._host.tools
+
+    @property
+    def lost_resources(self) -> Mapping[str, str]:
+        """Plugins whose resources could not be opened or closed, with the cause."""
+        return self._host.lost_resources
+
+    def categories(self) -> dict[str, int]:
+        """How many tools there are of each category, by name."""
+        return self._host.categories()
+
+    def search(self, text: str | None = None, *, category: str | None = None, tag: str | None = None) -> list[Tool]:
+        """Tools that hold every word of `text`, the best match first; see `Board.search`."""
+        return self._host.search(text, category=category, tag=tag)
+
+    def add(self, *tools: Tool | Callable[..., Any]) -> None:
+        """Register tools, or functions that become some; see `Host.add`."""
+        self._thread.run_sync(partial(self._host.add, *tools))
+
+    def remove(self, *names: str) -> None:
+        """Remove tools; see `Host.remove`."""
+        self._thread.run_sync(partial(self._host.remove, *names))
+
+    def enable(self, *names: str) -> None:
+        """Make disabled tools answer again; see `Host.enable`."""
+        self._thread.run_sync(partial(self._host.enable, *names))
+
+    def disable(self, *names: str) -> None:
+        """Let tools stay and answer FORBIDDEN; see `Host.disable`."""
+        self._thread.run_sync(partial(self._host.disable, *names))
+
+    def _open_session(self, user_id: str | None, **options: Any) -> Session:
+        # There: the first session of a profile makes its plans, which all its sessions share.
+        return self._thread.run_sync(partial(self._host.session, user_id, **options))
+
+
+class SyncSession(SessionInThread):
+    """A `Session` whose calls block until they are answered.
+
+    .. versionadded:: 0.1
+    """
 
     def call(
         self,
@@ -53,27 +144,16 @@ class SyncSession:
         timeout_s: float | None = None,
     ) -> ToolResult:
         """Call a tool; see `Session.call`."""
-        result: ToolResult = self._ask(partial(self._session.call, name, arguments, id=id, timeout_s=timeout_s))
-        return result
+        return self._thread.run(partial(self._session.call, name, arguments, id=id, timeout_s=timeout_s))
 
     def call_many(
         self, calls: Iterable[ToolCall | Mapping[str, Any]], *, timeout_s: float | None = None
     ) -> list[ToolResult]:
         """Call several tools; see `Session.call_many`."""
-        results: list[ToolResult] = self._ask(partial(self._session.call_many, list(calls), timeout_s=timeout_s))
-        return results
-
-    def check(self, name: str, arguments: Any = None) -> ToolResult:
-        """What a call would meet; see `Session.check`."""
-
-        async def check() -> ToolResult:
-            return self._session.check(name, arguments)
-
-        result: ToolResult = self._ask(check)
-        return result
+        return self._thread.run(partial(self._session.call_many, list(calls), timeout_s=timeout_s))
 
 
-class SyncHost:
+class SyncHost(HostInThread):
     """A `Host` whose methods may be called from any thread. Made by `pegboard.open_host_sync`.
 
     After its `with` block, what would have to reach the host raises `RuntimeError`; so do its sessions.
@@ -81,45 +161,15 @@ class SyncHost:
     .. versionadded:: 0.1
     """
 
-    def __init__(self, host: Host, token: trio.lowlevel.TrioToken) -> None:
-        self._host = host
-        self._token = token
-
-    @property
-    def tools(self) -> Mapping[str, Tool]:
-        """The tools that can be called, by name, as of now."""
-        return self._host.tools
-
-    def categories(self) -> dict[str, int]:
-        """How many tools there are of each category, by name."""
-        return self._host.categories()
-
     def session(self, user_id: str | None = None, **options: Any) -> SyncSession:
         """A session; takes what `Host.session` takes."""
-        make = partial(self._host.session, user_id, **options)
-        with _while_it_runs():  # there: the first session of a profile makes its plans, which all its sessions share
-            session: Session = trio.from_thread.run_sync(make, trio_token=self._token)
-        return SyncSession(session, self._ask)
+        return SyncSession(self._open_session(user_id, **options), self._thread)
 
     def call(
         self, name: str, arguments: Any = None, *, user_id: str | None = None, timeout_s: float | None = None
     ) -> ToolResult:
         """One call in a session of its own."""
         return self.session(user_id).call(name, arguments, timeout_s=timeout_s)
-
-    def add(self, *tools: Tool | Callable[..., Any]) -> None:
-        """Register tools; see `Host.add`."""
-        with _while_it_runs():
-            trio.from_thread.run_sync(self._host.add, *tools, trio_token=self._token)
-
-    def remove(self, *names: str) -> None:
-        """Remove tools; see `Host.remove`."""
-        with _while_it_runs():
-            trio.from_thread.run_sync(self._host.remove, *names, trio_token=self._token)
-
-    def _ask(self, function: Callable[[], Any]) -> Any:
-        with _while_it_runs():
-            return trio.from_thread.run(function, trio_token=self._token)
 
 
 @contextlib.contextmanager
@@ -191,6 +241,16 @@ class HostThread:
         with _while_it_runs():
             self.token.run_sync_soon(start)
 
+    def run(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Run an async function in the thread, and wait for what it returns, as `trio.from_thread.run` does.
+
+        Raises:
+            RuntimeError: the host has ended.
+        """
+        with _while_it_runs():
+            value: T = trio.from_thread.run(work, trio_token=self.token)
+            return value
+
     def run_sync(self, function: Callable[[], T]) -> T:
         """Run a function in the thread, and wait for what it returns.
 
@@ -228,8 +288,7 @@ def run_host(open_one: Callable[[], AbstractAsyncContextManager[Host]]) -> Itera
         raise RuntimeError("this program runs trio: use `async with pegboard.open_host()` instead of the sync form")
     thread = HostThread(open_one)
     try:
-        host = thread.opened.result()
-        yield SyncHost(host, thread.token)
+        yield SyncHost(thread.opened.result(), thread)
     finally:
         thread.end()
         thread.join()
