@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 import attrs
 import trio
 
+from pegboard._values import Shown
 from pegboard.sqlite_files import error_in, is_busy, is_refused
 
 if TYPE_CHECKING:
@@ -81,8 +82,8 @@ class WrittenFile(Protocol[C]):
         ...
 
 
-@attrs.define(eq=False)
-class _Job(Generic[C]):
+@attrs.define(eq=False, repr=False)
+class _Job(Shown, Generic[C]):
     """One caller's statements, and what became of them."""
 
     operation: Callable[[C], Any]
