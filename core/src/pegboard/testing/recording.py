@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import attrs
 
 from pegboard._values import Value
-from pegboard.config import setting, write_hint
+from pegboard.config import replace_file, setting, write_hint
 from pegboard.contract import Finding, Layer
 from pegboard.errors import ConfigError, ErrorCode, PegboardError, Retry, ToolError
 from pegboard.hookspecs import hookimpl
@@ -235,13 +235,9 @@ class Recording:
             "calls": [self._calls[key] for key in sorted(self._calls)],
         }
         text = json.dumps(said, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
-        beside = self._path.with_name(f".{self._path.name}.{os.getpid()}")
         try:
-            beside.write_text(text, encoding="utf-8", errors="surrogatepass")
-            beside.replace(self._path)
+            replace_file(self._path, text.encode("utf-8", "surrogatepass"))
         except OSError as problem:
-            with contextlib.suppress(OSError):
-                beside.unlink(missing_ok=True)
             raise ConfigError(
                 f"the recording {self._path} cannot be written: {problem.strerror or problem}",
                 hint=write_hint(problem, "name a file in a folder that may be written"),
