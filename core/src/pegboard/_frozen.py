@@ -84,12 +84,13 @@ def share(value: Any, parts: dict[Any, Any]) -> Any:
 
 
 def thaw(value: Any) -> Any:
-    """A copy of a frozen JSON value, of plain dicts and lists that may be changed.
+    """A copy of a JSON value, frozen or not, of plain dicts and lists that may be changed; what is in none of them is
+    not copied.
 
     .. versionadded:: 0.1
     """
     if isinstance(value, dict):
         return {key: thaw(item) for key, item in value.items()}
-    if isinstance(value, list):
+    if isinstance(value, (list, tuple)):
         return [thaw(item) for item in value]
     return value

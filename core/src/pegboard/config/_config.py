@@ -8,13 +8,12 @@ Both refuse what a file that was discovered but not trusted may not say: there i
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 
-from pegboard._frozen import EMPTY
+from pegboard._frozen import EMPTY, thaw
 from pegboard._values import Value
 from pegboard.config._environment import SECTIONS, fold
 from pegboard.config._layers import (
@@ -30,7 +29,7 @@ from pegboard.config._structure import nearest, read_loose, set_fields, shorten,
 from pegboard.errors import ConfigError, Fault, Step, UntrustedError, format_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from pegboard.tools import Limits
@@ -266,7 +265,7 @@ class Config:
         ]
         if not marked:
             return raw
-        placed: dict[str, Any] = _copied(raw)
+        placed: dict[str, Any] = thaw(raw)
         for place, value in marked:
             table: Any = placed
             for step in place[len(path) : -1]:
@@ -598,13 +597,6 @@ def _value_of(field: attrs.Attribute[Any], kind: Any, raw: Any) -> Any:
     """What a raw value means to a field; where nothing is said, or nothing that it takes, the default."""
     value, _ = structure(raw, kind)
     return _default_of(field) if value is None and field.default is not attrs.NOTHING else value
-
-
-def _copied(value: Any) -> Any:
-    """Plain tables and lists to change, of what may be frozen; texts stay what they are."""
-    if isinstance(value, Mapping):
-        return {key: _copied(one) for key, one in value.items()}
-    return [_copied(one) for one in value] if isinstance(value, (list, tuple)) else value
 
 
 def _with_those_of_class(cls: type, raw: Mapping[str, Any], path: tuple[Step, ...], faults: list[Fault]) -> list[Fault]:

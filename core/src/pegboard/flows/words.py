@@ -25,6 +25,7 @@ from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pegboard._encodings import decoded
+from pegboard._frozen import thaw
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
@@ -223,7 +224,8 @@ class WordsRead:
         """
         size = sum(map(len, texts_in(arguments)))
         is_small = size <= OWN_TEXT
-        self._waiting.append((label, texts, _copied(arguments) if is_small else None))
+        # A copy: who made the call may change its arguments for the next one.
+        self._waiting.append((label, texts, thaw(arguments) if is_small else None))
         self._waiting_size += sum(map(len, texts)) + (size if is_small else 0) + 100
         if self._waiting_size > GENERATION_BYTES:
             self._take_in()
@@ -323,13 +325,6 @@ def texts_in(value: Any) -> Iterator[str]:
             yield from texts_in(item)
     elif type(value) in (int, float):
         yield _number(value)
-
-
-def _copied(value: Any) -> Any:
-    """The same JSON: who made the call may change its arguments for the next one."""
-    if isinstance(value, Mapping):
-        return {key: _copied(item) for key, item in value.items()}
-    return [_copied(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def _number(value: float) -> str:

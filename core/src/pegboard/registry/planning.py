@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import attrs
 
+from pegboard._frozen import thaw
 from pegboard.contract import Guard, Layer, Stage
 from pegboard.errors import (
     ErrorCode,
@@ -284,7 +285,7 @@ def checked_validator(validate: Validator, label: str) -> Validator:
 
     def judge(value: Any) -> Sequence[Fault]:
         try:
-            given = value if reads_only else _copied(value)
+            given = value if reads_only else thaw(value)
         except RecursionError:
             return [Fault((), f"at most {MAX_DEPTH} levels of nesting", "a deeper value")]
         try:
@@ -306,11 +307,3 @@ def checked_validator(validate: Validator, label: str) -> Validator:
         ) from problem
 
     return judge
-
-
-def _copied(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _copied(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_copied(item) for item in value]
-    return value
