@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from pegboard._renamed import former_module
 
 if TYPE_CHECKING:
-    from pegboard.registry.visible import AllTools as AllTools
     from pegboard.registry.visible import ProfileTools as ProfileTools
     from pegboard.registry.visible import VisibleTools as VisibleTools
 
-__getattr__ = former_module(__name__, "pegboard.registry.visible")
+__getattr__ = former_module(__name__, "pegboard.registry.visible", {"AllTools": "VisibleTools"})

@@ -33,7 +33,7 @@ from pegboard.registry.limit_stores import LimitStores
 from pegboard.registry.planning import Planner
 from pegboard.registry.plugins import Plugins, load_plugins
 from pegboard.registry.sources import Sources, is_source
-from pegboard.registry.visible import AllTools, ProfileTools, VisibleTools
+from pegboard.registry.visible import ProfileTools, VisibleTools
 from pegboard.starting import collector_paused
 from pegboard.tools import READ_RESULT_NAME, Origin, Tool, tool
 
@@ -145,7 +145,7 @@ class Board:
     def _make_visible(self, profile: str | None) -> VisibleTools:
         read_only = self.config.core.read_only
         if profile is None:
-            return AllTools(self.registry, read_only=read_only)
+            return VisibleTools(self.registry, read_only=read_only)
         found = self.config.profiles.get(profile)
         if found is None:
             from pegboard.schema.near import hint_of

@@ -5,7 +5,7 @@ What read-only mode refuses can be called by name, to hear why not, and is not o
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import attrs
 
@@ -22,30 +22,8 @@ if TYPE_CHECKING:
     from pegboard.tools import Limits, Tool
 
 
-class VisibleTools(Protocol):
-    """The tools of a session, as of now."""
-
-    profile: str | None
-    read_only: bool
-
-    @property
-    def snapshot(self) -> Snapshot:
-        """One state of the board, to be read whole: what a call finds."""
-        ...
-
-    @property
-    def offered(self) -> Snapshot:
-        """What a session is shown of it."""
-        ...
-
-    @property
-    def plans(self) -> Mapping[str, PlanEntry]:
-        """What is registered, by name."""
-        ...
-
-
-class AllTools:
-    """The visible tools of a session without a profile."""
+class VisibleTools:
+    """The tools of a session without a profile, as of now: everything that is on the board."""
 
     profile: str | None = None
 
@@ -55,21 +33,22 @@ class AllTools:
 
     @property
     def snapshot(self) -> Snapshot:
-        """The registry's own."""
+        """One state of the board, to be read whole: what a call finds."""
         return self._registry.snapshot
 
     @property
     def offered(self) -> Snapshot:
-        """The registry's own, without what read-only mode refuses."""
+        """What a session is shown of it, which is all but what read-only mode refuses."""
         return self.snapshot.offered(read_only=self.read_only)
 
     @property
     def plans(self) -> Mapping[str, PlanEntry]:
-        """The registry's own."""
+        """What is registered, by name."""
+        # Not by way of `self.snapshot`, which would be one property more for every call.
         return self._registry.snapshot.plans
 
 
-class ProfileTools:
+class ProfileTools(VisibleTools):
     """The visible tools of a session with a profile; their plans carry the profile's limits.
 
     They are shared by all sessions of the profile and keep their plans while the tools stay, so that a rate limit
@@ -86,9 +65,8 @@ class ProfileTools:
         *,
         read_only: bool,
     ) -> None:
-        self.profile: str | None = name
-        self.read_only = read_only or profile.read_only
-        self._registry = registry
+        super().__init__(registry, read_only=read_only or profile.read_only)
+        self.profile = name
         self._selects = profile.selects
         self._tighten = tighten
         self._recompile = recompile
@@ -107,11 +85,6 @@ class ProfileTools:
             }
             self._snapshot = Snapshot(whole.version, {name: made for name, (_, made) in self._made.items()})
         return self._snapshot
-
-    @property
-    def offered(self) -> Snapshot:
-        """What the profile selects, without what read-only mode refuses."""
-        return self.snapshot.offered(read_only=self.read_only)
 
     @property
     def plans(self) -> Mapping[str, PlanEntry]:
