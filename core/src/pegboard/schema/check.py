@@ -34,6 +34,10 @@ if TYPE_CHECKING:
 
     from pegboard.errors import Step
 
+    Path = tuple[Step, ...]
+    Shape = Callable[[Any, Path, Dialect], Iterator[Fault]]
+    """Gives the faults of the value of a keyword."""
+
 MAX_FAULTS = 50
 MAX_VALUES = 50_000
 """How many JSON values a schema may consist of."""
@@ -46,8 +50,6 @@ MAX_COMPILED = 1_200
 LONG_TEXT = 64
 _ANNOTATIONS = frozenset({"title", "description", "format", "$comment", "$schema", "contentEncoding"})
 MAX_PLAIN = 20_000
-
-Path = tuple["Step", ...]
 
 _TYPE_NAMES = frozenset(TYPES)
 
@@ -339,35 +341,18 @@ _REFERENCES = ("$ref", "$dynamicRef")
 # Shapes of keyword values: each gives the faults of one value.
 
 
-def _is(kind: type | tuple[type, ...], words: str) -> Callable[[Any, Path, Dialect], Iterator[Fault]]:
-    def faults(value: Any, path: Path, dialect: Dialect) -> Iterator[Fault]:
-        if not isinstance(value, kind):
-            yield Fault(path, words, shorten(value))
-
-    return faults
-
-
-def _anything(value: Any, path: Path, dialect: Dialect) -> Iterator[Fault]:
-    return iter(())
-
-
 def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _number(value: Any, path: Path, dialect: Dialect) -> Iterator[Fault]:
-    if not _is_number(value):
-        yield Fault(path, "a number", shorten(value))
+def _that(holds: Callable[[Any], bool], words: str) -> Shape:
+    """The shape of a value of which one thing is asked."""
 
+    def faults(value: Any, path: Path, dialect: Dialect) -> Iterator[Fault]:
+        if not holds(value):
+            yield Fault(path, words, shorten(value))
 
-def _positive(value: Any, path: Path, dialect: Dialect) -> Iterator[Fault]:
-    if not _is_number(value) or value <= 0:
-        yield Fault(path, "a number above zero", shorten(value))
-
-
-def _count(value: Any, path: Path, dialect: Dialect) -> Iterator[Fault]:
-    if not _is_number(value) or value < 0 or value != int(value):
-        yield Fault(path, "a whole number, zero or above", shorten(value))
+    return faults
 
 
 def _types(value: Any, path: Path, dialect: Dialect) -> Iterator[Fault]:
@@ -402,9 +387,7 @@ def _pattern(value: Any, path: Path, dialect: Dialect) -> Iterator[Fault]:
         pass  # right as far as can be told here; a validator that knows better will say
 
 
-def _schema(value: Any, path: Path, dialect: Dialect) -> Iterator[Fault]:
-    if not isinstance(value, (dict, bool)):
-        yield Fault(path, "a schema", shorten(value))
+_schema = _that(lambda value: isinstance(value, (dict, bool)), "a schema")
 
 
 def _schemas(value: Any, path: Path, dialect: Dialect) -> Iterator[Fault]:
@@ -416,16 +399,15 @@ def _schemas(value: Any, path: Path, dialect: Dialect) -> Iterator[Fault]:
 
 
 def _items(value: Any, path: Path, dialect: Dialect) -> Iterator[Fault]:
-    if dialect != DRAFT_7 and isinstance(value, (list, tuple)):
-        yield Fault(path, "a schema", shorten(value), "2020-12 calls this prefixItems")
-    elif isinstance(value, (list, tuple)):
-        for n, item in enumerate(value):
-            yield from _schema(item, (*path, n), dialect)
-    else:
+    if not isinstance(value, (list, tuple)):
         yield from _schema(value, path, dialect)
+    elif dialect != DRAFT_7:
+        yield Fault(path, "a schema", shorten(value), "2020-12 calls this prefixItems")
+    elif value:  # an empty one is right in draft 7, other than elsewhere
+        yield from _schemas(value, path, dialect)
 
 
-def _by_name(each: Callable[[Any, Path, Dialect], Iterator[Fault]]) -> Callable[[Any, Path, Dialect], Iterator[Fault]]:
+def _by_name(each: Shape) -> Shape:
     def faults(value: Any, path: Path, dialect: Dialect) -> Iterator[Fault]:
         if not isinstance(value, dict):
             yield Fault(path, "an object", shorten(value))
@@ -446,15 +428,18 @@ def _dependency(value: Any, path: Path, dialect: Dialect) -> Iterator[Fault]:
     return (_names if isinstance(value, (list, tuple)) else _schema)(value, path, dialect)
 
 
-_SHAPES: dict[str, Callable[[Any, Path, Dialect], Iterator[Fault]]] = {
-    "anything": _anything,
-    "text": _is(str, "text"),
-    "boolean": _is(bool, "true or false"),
-    "object": _is(dict, "an object"),
-    "array": _is((list, tuple), "an array"),
-    "number": _number,
-    "number above zero": _positive,
-    "count": _count,
+_SHAPES: dict[str, Shape] = {
+    "anything": _that(lambda value: True, "anything"),
+    "text": _that(lambda value: isinstance(value, str), "text"),
+    "boolean": _that(lambda value: isinstance(value, bool), "true or false"),
+    "object": _that(lambda value: isinstance(value, dict), "an object"),
+    "array": _that(lambda value: isinstance(value, (list, tuple)), "an array"),
+    "number": _that(_is_number, "a number"),
+    "number above zero": _that(lambda value: _is_number(value) and value > 0, "a number above zero"),
+    # A whole number may be written with a fraction of zero (2020-12, core, 6.3).
+    "count": _that(
+        lambda value: _is_number(value) and value >= 0 and value == int(value), "a whole number, zero or above"
+    ),
     "types": _types,
     "names": _names,
     "names by name": _by_name(_names),
