@@ -159,10 +159,9 @@ def tools_that_are_not_there(board: Board) -> Iterator[tuple[str, str | None]]:
     known = {_fold(name) for name in (*names, "read_result")}
     for name in board.config.tools:
         if _fold(name) not in known:
-            from pegboard.schema.near import NearNames
+            from pegboard.schema.near import nearest
 
-            near = NearNames().find(name, names)
-            yield name, near[0] if near else None
+            yield name, nearest(name, names)
 
 
 def check_configuration(board: Board) -> Iterator[Finding]:

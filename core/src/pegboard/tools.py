@@ -450,10 +450,10 @@ def _make_tool(function: Callable[..., Any], options: Mapping[str, Any]) -> Tool
     if not callable(function):
         raise ToolDefinitionError(f"@tool takes a function, got {type(function).__name__}")
     if unknown := sorted(options.keys() - _OPTIONS):
-        from pegboard.schema.near import NearNames
+        from pegboard.schema.near import nearest
 
-        near = NearNames().find(unknown[0], sorted(_OPTIONS))
-        hint = f"did you mean {near[0]!r}?" if near else None
+        near = nearest(unknown[0], sorted(_OPTIONS))
+        hint = f"did you mean {near!r}?" if near else None
         raise ToolDefinitionError(f"tool {where}: @tool has no option {unknown[0]!r}", hint=hint)
     try:
         if options:

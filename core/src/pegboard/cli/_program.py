@@ -176,10 +176,10 @@ class Program(click.Group):
             else:
                 hint = f"add --plugin {entry}" if _run_of(ctx).plugins else "pegboard doctor says why"
             raise ConfigError(f"the command {name!r} comes with {package}, which is not on the board", hint=hint)
-        from pegboard.schema.near import NearNames
+        from pegboard.schema.near import nearest
 
-        near = NearNames().find(name, {*COMMANDS, *self.commands, *PACKAGES})
-        hint = f"did you mean {near[0]}?" if near else "pegboard --help lists the commands"
+        near = nearest(name, {*COMMANDS, *self.commands, *PACKAGES})
+        hint = f"did you mean {near}?" if near else "pegboard --help lists the commands"
         if name in ELSEWHERE:
             given = next((word[:60] for word in args[1:] if not word.startswith("-")), "NAME")
             hint = ELSEWHERE[name].format(given)
@@ -381,10 +381,10 @@ def _unknown_word(problem: click.ClickException, ctx: click.Context) -> tuple[st
         word, what, names = problem.command_name, "command", ctx.command.list_commands(ctx)
     else:
         return None
-    from pegboard.schema.near import NearNames, listed
+    from pegboard.schema.near import listed, nearest
 
-    near = NearNames().find(word, names)
-    hint = f"did you mean {near[0]}?" if near else listed(names) if what == "command" else None
+    near = nearest(word, names)
+    hint = f"did you mean {near}?" if near else listed(names) if what == "command" else None
     return f"No such {what} {word[:60]!r}", hint
 
 

@@ -25,7 +25,7 @@ from pegboard.config._layers import (
 )
 from pegboard.config._secrets import MASKED, looks_secret, mask_path, mask_text, mask_value
 from pegboard.config._settings import LIMITS, SELECTORS, CoreSettings, Profile, ToolSettings, Widens, keys_of
-from pegboard.config._structure import nearest, read_loose, set_fields, shorten, structure, unknown_key
+from pegboard.config._structure import read_loose, set_fields, shorten, structure, unknown_key
 from pegboard.errors import ConfigError, Fault, Step, UntrustedError, format_path
 
 if TYPE_CHECKING:
@@ -646,6 +646,8 @@ def _unknown_profile(name: str, profiles: Collection[str]) -> Fault:
 
 
 def _not_installed(name: str, known: Iterable[str]) -> Fault:
+    from pegboard.schema.near import nearest
+
     near = nearest(name, known)
     hint = f"did you mean {near!r}?" if near else f"pip install pegboard-{name[:60]}, or remove the section"
     return Fault(("plugins", name), "the section of an installed plugin", "one of a plugin that is not installed", hint)

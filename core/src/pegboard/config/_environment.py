@@ -12,7 +12,7 @@ import attrs
 
 from pegboard.config._layers import ConfigFault, Layer, LooseText, ValueOrigin
 from pegboard.config._settings import CoreSettings
-from pegboard.config._structure import FALSE, nearest
+from pegboard.config._structure import FALSE
 from pegboard.limits import CONFIG_LEVELS
 from pegboard.trace import VARIABLES
 
@@ -79,6 +79,8 @@ def _unknown(name: str, steps: list[str]) -> ConfigFault:
     section = steps[0].lower()
     if section in SECTIONS:
         return ConfigFault((name[:100],), f"{PREFIX}{section.upper()}__NAME__KEY", "another shape", origin=origin)
+    from pegboard.schema.near import nearest
+
     near = nearest(steps[0], _CORE + SECTIONS)
     hint = f"did you mean {PREFIX}{near.upper()}?" if near else None
     return ConfigFault((name[:100],), "a variable that names a setting", "an unknown one", hint, origin=origin)

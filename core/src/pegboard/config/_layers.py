@@ -93,6 +93,10 @@ class Layer(Shown):
     hidden: set[tuple[Step, ...]] = attrs.Factory(set)
     file: Path | None = None
 
+    def fault(self, path: tuple[Step, ...], expected: str, got: str, hint: str | None = None) -> ConfigFault:
+        """What is wrong with one of these values, with the place that sets it."""
+        return ConfigFault(path, expected, got, hint, origin=self.origin)
+
 
 @attrs.define(eq=False, repr=False)
 class Tree(Shown):
@@ -183,14 +187,14 @@ def expand(layer: Layer, environ: Mapping[str, str]) -> list[ConfigFault]:
                 return "$"
             name, default = match["name"], match["default"]
             if name is None:
-                faults.append(_fault(path, "${VAR}, ${VAR:-default} or $$ for a dollar sign", "'${' alone", layer))
+                faults.append(layer.fault(path, "${VAR}, ${VAR:-default} or $$ for a dollar sign", "'${' alone"))
                 return ""
             value = environ.get(name)
             if not value and default is not None:
                 value = default
             if value is None:
                 fix = f"set {name}, or write ${{{name}:-default}}"
-                faults.append(_fault(path, f"the variable {name} to be set", "nothing", layer, fix))
+                faults.append(layer.fault(path, f"the variable {name} to be set", "nothing", fix))
                 return ""
             if looks_secret(name):
                 layer.hidden.add(path)
@@ -213,16 +217,12 @@ def expand(layer: Layer, environ: Mapping[str, str]) -> list[ConfigFault]:
         for raw, item in value.items():
             key = str(fill(raw, (*path, raw))) if "${" in raw else raw  # a token may be a key
             if key in table:
-                faults.append(_fault((*path, raw), "a key of its own", "one that stands there twice", layer))
+                faults.append(layer.fault((*path, raw), "a key of its own", "one that stands there twice"))
             table[key] = walk(item, (*path, key))
         return table
 
     layer.values = walk(layer.values, ())
     return faults
-
-
-def _fault(path: tuple[Step, ...], expected: str, got: str, layer: Layer, hint: str | None = None) -> ConfigFault:
-    return ConfigFault(path, expected, got, hint, origin=layer.origin)
 
 
 def leaves(value: Any, path: tuple[Step, ...] = ()) -> Iterator[tuple[tuple[Step, ...], Any]]:

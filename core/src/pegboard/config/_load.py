@@ -148,7 +148,10 @@ def _read_layers(
     own = os.path.join(user_dir or name_user_folder("config"), USER_FILE)  # noqa: PTH118
     try:
         if os.path.isfile(own):  # noqa: PTH113
-            layers.append(_own_layer(own))
+            from pathlib import Path
+
+            path = Path(own)
+            layers.append(_file_layer(path, files.read_file(path, files.load_bytes(path)) or {}))
     except ConfigError as problem:
         faults += problem.faults
     try:
@@ -161,15 +164,6 @@ def _read_layers(
     except ConfigError as problem:
         faults += problem.faults
     return layers
-
-
-def _own_layer(name: str) -> Layer:
-    from pathlib import Path
-
-    from pegboard.config import _files as files
-
-    own = Path(name)
-    return _file_layer(own, files.read_file(own, files.load_bytes(own)) or {})
 
 
 def _file_layer(
@@ -202,18 +196,17 @@ def _take_core_table(layer: Layer) -> list[Fault]:
         return []
     del layer.values["core"]
     if not isinstance(table, dict):
-        return [ConfigFault(("core",), "a table", shorten(table), origin=layer.origin)]
+        return [layer.fault(("core",), "a table", shorten(table))]
     faults: list[Fault] = []
     known = keys_of(CoreSettings)
     for key, value in table.items():
         if key in SECTIONS:
-            hint = f"write [{key}]"
-            faults.append(ConfigFault(("core", key), "a setting of the host", "a table", hint, origin=layer.origin))
+            faults.append(layer.fault(("core", key), "a setting of the host", "a table", f"write [{key}]"))
         elif key not in known:
             wrong = unknown_key(("core", key), known)
-            faults.append(ConfigFault(wrong.path, wrong.expected, wrong.got, wrong.hint, origin=layer.origin))
+            faults.append(layer.fault(wrong.path, wrong.expected, wrong.got, wrong.hint))
         elif key in layer.values:
-            faults.append(ConfigFault((key,), "at the top or under [core]", "both", origin=layer.origin))
+            faults.append(layer.fault((key,), "at the top or under [core]", "both"))
         else:
             layer.values[key] = value
     return faults
@@ -238,26 +231,25 @@ def _take_tools_list(layer: Layer) -> list[Fault]:
         path: tuple[Step, ...] = ("tools", index)
         if not isinstance(entry, dict):
             hint = "as in - {type: mcp, name: files, command: npx}"
-            faults.append(ConfigFault(path, "a table with type: mcp", shorten(entry), hint, origin=layer.origin))
+            faults.append(layer.fault(path, "a table with type: mcp", shorten(entry), hint))
             continue
         settings = dict(entry)
         kind, name = settings.pop("type", None), settings.pop("name", None) or settings.get("server")
         if kind != "mcp":
             hint = "write type: mcp; other tools come from their plugins"
-            faults.append(ConfigFault((*path, "type"), "mcp", shorten(kind), hint, origin=layer.origin))
+            faults.append(layer.fault((*path, "type"), "mcp", shorten(kind), hint))
         elif not isinstance(name, str) or name in servers:
             is_taken = isinstance(name, str)
             got = "one that another entry has" if is_taken else shorten(name)
             hint = "rename one of them" if is_taken else "as in name: files"
-            faults.append(ConfigFault((*path, "name"), "a name of the server's own", got, hint, origin=layer.origin))
+            faults.append(layer.fault((*path, "name"), "a name of the server's own", got, hint))
         else:
             servers[name] = settings
     del layer.values["tools"]
     listed = _configured_servers(layer.values)
     if servers and listed:
         path = ("plugins", "mcp", "servers")
-        hint = "write all of them in one place"
-        faults.append(ConfigFault(path, "servers here or under tools:", "both", hint, origin=layer.origin))
+        faults.append(layer.fault(path, "servers here or under tools:", "both", "write all of them in one place"))
     if servers and not (listed and not isinstance(listed, Mapping)):
         servers = {name: table for name, table in servers.items() if not listed or name not in listed}
         Tree(layer.values).lay(Layer(layer.origin, {"plugins": {"mcp": {"servers": servers}}}))

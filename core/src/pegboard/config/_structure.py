@@ -193,15 +193,10 @@ def _refused_fields(cls: Any, value: Any, path: Path) -> list[Fault]:
 
 def unknown_key(path: Path, known: Iterable[str]) -> Fault:
     """The fault of a key that nothing reads, with the nearest known one."""
+    from pegboard.schema.near import nearest  # right configurations need none
+
     near = nearest(str(path[-1]), known)
     return Fault(path, "a known key", "an unknown key", f"did you mean {near!r}?" if near else None)
-
-
-def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The known word that `word` is likely meant to be, or None."""
-    from pegboard.schema.near import NearNames
-
-    return next(iter(NearNames().find(word, known)), None)
 
 
 def shorten(value: Any) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pegboard.dialects._checked import CheckedDialect
 from pegboard.errors import ConfigError, PluginError
-from pegboard.schema.near import NearNames
+from pegboard.schema.near import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -53,9 +53,9 @@ def no_dialect(name: str, names: Iterable[str]) -> ConfigError:
     if package is not None:
         message = f"the dialect {name!r} comes with {package}, which is not there; on the board: {here}"
         return ConfigError(message, hint=f"pip install {package}; where it is installed, pegboard doctor says more")
-    near = NearNames().find(name, {*names, *DIALECT_PACKAGES})
+    near = nearest(name, {*names, *DIALECT_PACKAGES})
     more = ", ".join(sorted({*DIALECT_PACKAGES.values()}))
-    hint = f"did you mean {near[0]}?" if near else f"others come with packages: {more}"
+    hint = f"did you mean {near}?" if near else f"others come with packages: {more}"
     return ConfigError(f"there is no dialect {name[:60]!r}; on the board: {here}", hint=hint)
 
 

@@ -137,10 +137,10 @@ class Plugins(Asking):
             for implementation in list(hook.get_hookimpls()):
                 if implementation.optionalhook:
                     continue
-                from pegboard.schema.near import NearNames, listed
+                from pegboard.schema.near import listed, nearest
 
-                near = NearNames().find(name, known)
-                hint = f"the nearest is {near[0]!r}" if near else listed(known)
+                near = nearest(name, known)
+                hint = f"the nearest is {near!r}" if near else listed(known)
                 problem = PluginError(f"there is no hook {name[:60]!r}; {hint}")
                 self.quarantine(self.records[implementation.plugin_name], "hooks", problem)
 
@@ -320,11 +320,11 @@ def _check_arguments(name: str, implementation: Callable[..., object], known: Se
     """
     from inspect import Parameter, signature
 
-    from pegboard.schema.near import NearNames
+    from pegboard.schema.near import nearest
 
     for one in signature(implementation).parameters.values():
         if one.default is Parameter.empty and one.name not in known:
-            near = NearNames().find(one.name, known)
+            near = nearest(one.name, known)
             given = ", ".join(known) or "nothing"
-            hint = f"did you mean {near[0]!r}?" if near else f"a hook takes by name what it is given, here {given}"
+            hint = f"did you mean {near!r}?" if near else f"a hook takes by name what it is given, here {given}"
             raise PluginError(f"{name} takes {one.name!r}, which it is not given; {hint}")

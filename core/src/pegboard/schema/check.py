@@ -54,10 +54,10 @@ MAX_PLAIN = 20_000
 _TYPE_NAMES = frozenset(TYPES)
 
 
-def _near(word: str, known: Iterable[str], n: int) -> list[str]:
-    from pegboard.schema.near import NearNames
+def _near(word: str, known: Iterable[str]) -> str | None:
+    from pegboard.schema.near import nearest  # right schemas need none
 
-    return NearNames().find(word, known, n)
+    return nearest(word[:100], known)
 
 
 def faults_of(schema: Any, *, foreign: bool) -> list[Fault]:
@@ -258,8 +258,8 @@ def _look_at(schema: Any, path: Path, dialect: Dialect, faults: list[Fault], *, 
             at = (*path, name)
             faults += _SHAPES[keyword.shape](value, at, dialect)
             if name == "format" and not foreign and isinstance(value, str) and value not in FORMATS:
-                near = _near(value[:100], FORMATS, n=1)
-                hint = f"did you mean {near[0]}?" if near else None
+                near = _near(value, FORMATS)
+                hint = f"did you mean {near}?" if near else None
                 faults.append(Fault(at, "a format that is known", shorten(value), hint))
     for steps, item in subschemas(schema, dialect):
         _look_at(item, (*path, *steps), dialect, faults, foreign=foreign)
@@ -268,8 +268,8 @@ def _look_at(schema: Any, path: Path, dialect: Dialect, faults: list[Fault], *, 
 def _unknown(name: str, path: Path, dialect: Dialect) -> Fault:
     if name in KEYWORDS:
         return Fault((*path, name), f"a keyword of {dialect}", f"one of {KEYWORDS[name].dialects[0]}")
-    near = _near(name[:100], [key for key, word in KEYWORDS.items() if dialect in word.dialects], n=1)
-    hint = f"did you mean {near[0]}?" if near else "annotations of your own begin with x-"
+    near = _near(name, [key for key, word in KEYWORDS.items() if dialect in word.dialects])
+    hint = f"did you mean {near}?" if near else "annotations of your own begin with x-"
     return Fault((*path, name), "a keyword of JSON Schema", shorten_text(name), hint)
 
 
@@ -362,8 +362,8 @@ def _types(value: Any, path: Path, dialect: Dialect) -> Iterator[Fault]:
         return
     for name in names:
         if name not in TYPES:
-            near = _near(name[:100], TYPES, n=1) if isinstance(name, str) else []
-            yield Fault(path, f"one of {', '.join(TYPES)}", shorten(name), f"did you mean {near[0]}?" if near else None)
+            near = _near(name, TYPES) if isinstance(name, str) else None
+            yield Fault(path, f"one of {', '.join(TYPES)}", shorten(name), f"did you mean {near}?" if near else None)
     if all(isinstance(name, str) for name in names) and len(set(names)) < len(names):
         yield Fault(path, "types that differ", shorten(value))
 

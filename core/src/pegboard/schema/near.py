@@ -60,6 +60,11 @@ class NearNames:
         return [compared[name] for name in alike if _may_be_meant(word, name)][:count]
 
 
+def nearest(word: str, names: Iterable[str]) -> str | None:
+    """The name that is likely meant by the word, or None."""
+    return next(iter(NearNames().find(word, names)), None)
+
+
 def hint_of(word: str, names: Collection[str], *, none: str = "there are none") -> str:
     """What helps who named something that is not there: the name that was meant, else what there is, shortly.
 
@@ -70,8 +75,8 @@ def hint_of(word: str, names: Collection[str], *, none: str = "there are none") 
 
     .. versionadded:: 0.1
     """
-    near = NearNames().find(word, names)
-    return f"did you mean {near[0]!r}?" if near else listed(names) if names else none
+    near = nearest(word, names)
+    return f"did you mean {near!r}?" if near else listed(names) if names else none
 
 
 def listed(names: Collection[str]) -> str:

@@ -254,10 +254,10 @@ def _closed_hook(values: dict[tuple[bool, Any], Any]) -> Hook:
 
 
 def _nearest(value: Any, names: typing.Iterable[str]) -> str | None:
-    from pegboard.schema.near import NearNames
+    from pegboard.schema.near import nearest
 
-    near = NearNames().find(value, names) if isinstance(value, str) else None
-    return f"did you mean {near[0]!r}?" if near else None
+    near = nearest(value, names) if isinstance(value, str) else None
+    return f"did you mean {near!r}?" if near else None
 
 
 def _container_hook(hint: Any) -> Hook:

@@ -30,7 +30,7 @@ from pegboard.doctor import SAFE_NAME, SLOW_IMPORT_S, hidden_in
 from pegboard.errors import ErrorCode, PegboardError, PluginError
 from pegboard.limits import JSON_BYTES
 from pegboard.schema import faults_of_value
-from pegboard.schema.near import NearNames
+from pegboard.schema.near import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -182,8 +182,8 @@ def _meant(distribution: str) -> str:
     """Which distribution may be meant, by its own name or by that of its plugin."""
     installed = {one.name: one.distribution for one in installed_plugins() if one.distribution}
     known = {**{name.removeprefix("pegboard-"): name for name in installed.values()}, **installed}
-    near = NearNames().find(distribution.removeprefix("pegboard-"), known)
-    return f"did you mean {known[near[0]]}? Else " if near else ""
+    near = nearest(distribution.removeprefix("pegboard-"), known)
+    return f"did you mean {known[near]}? Else " if near else ""
 
 
 def _load(names: list[str]) -> Board:
