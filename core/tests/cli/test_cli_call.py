@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -474,18 +475,17 @@ def test_a_recording_that_cannot_be_written_is_said_before_anything_runs(run, to
 
 @pytest.mark.parametrize("command", [["call", "add", "a=1", "b=2"], ["batch"]])
 def test_a_recording_that_is_not_there_in_the_end_is_said_beside_the_answer(run, tools, tmp_path, command, monkeypatch):
-    from pegboard.testing.recording import Recording
+    from pegboard.testing import recording
 
-    write, file = Recording.write, tmp_path / "said.json"
+    put, file = recording.replace_file, tmp_path / "said.json"
 
-    def disk_is_full(recording):
+    def disk_is_full(path, content):
         if file.exists():
-            file.unlink()
-            file.parent.joinpath(f".{file.name}.{os.getpid()}").mkdir()
-        write(recording)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        put(path, content)
 
-    monkeypatch.setattr(Recording, "write", disk_is_full)
+    monkeypatch.setattr(recording, "replace_file", disk_is_full)
     result = run(*command, "--record", str(file), input='{"name": "add", "arguments": {"a": 1, "b": 2}}\n')
     assert result.status == 2
     assert "3.0" in result.out
-    assert "said.json cannot be written: Is a directory" in result.err
+    assert "said.json cannot be written: No space left on device" in result.err
