@@ -46,7 +46,7 @@ def test_what_is_not_re_exported_is_offered_and_taken_when_it_is_asked_for(run: 
     done = run(*INIT)
     assert done.status == 0, done.err
     assert list(tools()) == ["walk"]
-    assert "2 modules and classes can be asked for beside what was taken:" in done.err
+    assert "2 modules, classes and objects can be asked for beside what was taken:" in done.err
     assert f"  {CATS}" in done.err
     assert run(*INIT, "--include", "shelter.cats.*").status == 0
     assert sorted(tools()) == ["cats.feed", "cats.pet"]

@@ -175,15 +175,34 @@ def test_callable_instances_take_what_their_call_takes(discover: Make) -> None:
         "items": {"type": "string"},
         "minItems": 1,
     }
-    assert whys(found)["lib.jaro.*"] == "methods of jaro, which are not asked for: maximum"
-    assert whys(found)["lib.plain.*"] == "methods of plain, which are not asked for: go"
+    assert whys(found)["object lib.jaro"] == "1 method of an object that the library has made: --include 'lib.jaro.*'"
+    assert whys(found)["object lib.plain"] == "1 method of an object that the library has made: --include 'lib.plain.*'"
 
 
-def test_methods_of_instances_are_tools_where_they_are_asked_for(discover: Make) -> None:
-    text = "class C:\n    def go(self, n: int) -> int: return n\n    def _no(self): return 1\nc = C()\n"
-    found = discover(text, instance_methods=True)
+METHODS = """
+class C:
+    def go(self, n: int) -> int: return n
+    def _no(self): return 1
+    @property
+    def size(self) -> int: return 1
+c = C()
+"""
+
+
+def test_methods_of_objects_are_tools_where_they_are_asked_for(discover: Make) -> None:
+    assert ids(discover(METHODS)) == []
+    found = discover(METHODS, include=["lib.c.*"])
     assert ids(found) == ["lib.c.go"]
     assert list(found.drafts[0].input_schema["properties"]) == ["n"]
+
+
+def test_methods_of_an_object_that_the_package_itself_names_are_tools(discover: Make) -> None:
+    """`__all__` names it, and it cannot be called: it is there for its methods."""
+    inner = {"lib/inner.py": METHODS, "lib/other.py": f"{METHODS}__all__ = ['c']\n"}
+    package = {"lib/__init__.py": "from .inner import c\nfrom . import other\n__all__ = ['c', 'other']\n", **inner}
+    assert ids(discover(package)) == ["lib.c.go"]
+    not_named = {**package, "lib/__init__.py": "from .inner import c\n"}
+    assert ids(discover(not_named)) == []
 
 
 def test_a_bound_method_under_a_name_of_the_module_is_a_function(discover: Make) -> None:
@@ -373,3 +392,25 @@ def test_the_order_of_a_source_changes_no_tool(discover: Make) -> None:
     ]
     fewer = discover("".join(parts[1:]))
     assert [(one.id, one.binding) for one in fewer.drafts] == [(one.id, one.binding) for one in before.drafts[1:]]
+
+
+def test_an_enum_in_a_module_that_a_function_hides_is_reached_by_the_name_beside_it(discover: Make) -> None:
+    inner = '''
+        from enum import Enum
+        class Unit(Enum):
+            KM = "km"
+        def distance(point, unit=Unit.KM):
+            """How far it is.
+
+            :param point: where; tuple of (latitude, longitude)
+            """
+            latitude, longitude = point
+            return unit
+    '''
+    package = {"lib/__init__.py": "from .distance import Unit, distance\n", "lib/distance.py": inner}
+    [made] = discover(package).drafts
+    assert made.input_schema["properties"]["point"]["maxItems"] == 2
+    assert {one["parameter"]: one.get("enum") for one in made.binding["parameters"]} == {
+        "point": None,
+        "unit": "lib.Unit",
+    }

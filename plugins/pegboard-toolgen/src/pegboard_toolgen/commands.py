@@ -301,9 +301,8 @@ def _title(report: Report) -> str:
 def _tell_left_out(report: Report) -> None:
     offers = [one for one in report.left_out if one.offers]
     if offers:
-        _note(
-            f"{counted(len(offers), 'module or class', 'modules and classes')} can be asked for beside what was taken:"
-        )
+        number = counted(len(offers), "module, class or object", "modules, classes and objects")
+        _note(f"{number} can be asked for beside what was taken:")
         _list(f"{one.id}: {one.why}" for one in sorted(offers, key=lambda one: -one.offers))
     left_out = [one for one in report.left_out if not one.offers]
     if left_out:

@@ -42,6 +42,8 @@ class Facts:
         opened: parameters that it opens or changes as paths.
         asked: attributes that it takes of each parameter.
         walked: parameters that it walks through in a loop.
+        unpacked: parameters that it takes apart into so many names: `latitude, longitude = point`.
+        keyed: parameters of which it takes a member by a text: `point["latitude"]`.
         handed: parameters that it hands on as they are: to which function, and into which place or keyword.
         judged: parameters whose type it looks at, so that what it asks of them is not asked of all.
         changes: what it changes, in words.
@@ -66,6 +68,8 @@ class Facts:
     opened: frozenset[str] = frozenset()
     asked: Mapping[str, frozenset[str]] = attrs.field(factory=dict)
     walked: frozenset[str] = frozenset()
+    unpacked: Mapping[str, int] = attrs.field(factory=dict)
+    keyed: frozenset[str] = frozenset()
     judged: frozenset[str] = frozenset()
     handed: tuple[tuple[str, str, str | int], ...] = ()
 
@@ -163,6 +167,10 @@ def _seen_outside(facts: Facts, function: griffe.Function, tree: Tree, *, is_fre
             yield change
 
 
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
 def _is_empty(node: FunctionNode) -> bool:
     return all(
         isinstance(one, ast.Pass) or (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))
@@ -240,6 +248,8 @@ class _Body:
             opened=frozenset(opened & self.names.parameters),
             asked=asked,
             walked=walked,
+            unpacked=self._unpacked(),
+            keyed=self._keyed(),
             judged=judged,
             handed=tuple(handed),
         )
@@ -269,6 +279,24 @@ class _Body:
                 judged |= {name.id for part in one.body for name in ast.walk(part) if isinstance(name, ast.Name)}
         told = {name: frozenset(names) for name, names in asked.items() if name in self.names.parameters}
         return told, frozenset(walked & self.names.parameters), frozenset(judged & self.names.parameters)
+
+    def _unpacked(self) -> Mapping[str, int]:
+        found: dict[str, int] = {}
+        for one in self.nodes:
+            if (
+                isinstance(one, ast.Assign)
+                and isinstance(one.value, ast.Name)
+                and isinstance(one.targets[0], ast.Tuple)
+            ):
+                parts = one.targets[0].elts
+                if one.value.id in self.names.parameters and not any(isinstance(part, ast.Starred) for part in parts):
+                    found[one.value.id] = len(parts)
+        return found
+
+    def _keyed(self) -> frozenset[str]:
+        subscripts = [one for one in self.nodes if isinstance(one, ast.Subscript) and isinstance(one.value, ast.Name)]
+        named = {one.value.id for one in subscripts if _is_text(one.slice)}  # type: ignore[attr-defined]
+        return frozenset(named & self.names.parameters)
 
     def _raised(self, one: ast.Raise) -> list[tuple[str, str]]:
         """Where the classes of what is raised come from, and what it says where that is a plain text."""

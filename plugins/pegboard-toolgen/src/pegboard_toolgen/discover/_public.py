@@ -64,8 +64,8 @@ class Found:
 
 @attrs.define
 class Offer:
-    """What is not a tool unless somebody asks for it by name: a module that its package does not name as its own, or
-    the methods of a class, whose object each call would make."""
+    """What is not a tool unless somebody asks for it by name: a module that its package does not name as its own, the
+    methods of a class, whose object each call would make, or those of an object that the library has made."""
 
     path: str
     home: griffe.Object
@@ -80,7 +80,6 @@ class Walk:
     """One walk through a tree."""
 
     tree: Tree
-    instance_methods: bool = False
     found: list[Found] = attrs.field(factory=list)
     left_out: list[LeftOut] = attrs.field(factory=list)
     offers: list[Offer] = attrs.field(factory=list)
@@ -88,7 +87,6 @@ class Walk:
     _seen: set[str] = attrs.field(factory=set, alias="seen")
     _twins: Twins = attrs.field(default=attrs.Factory(lambda walk: Twins(walk.tree), takes_self=True), alias="twins")
     _modules: set[str] = attrs.field(factory=set)
-    _instances: dict[tuple[str, ...], list[tuple[str, str]]] = attrs.field(factory=dict)
 
     def run(self) -> None:
         """Fill `found` and `left_out`, then `offers`: what the package itself names has been taken by then."""
@@ -96,7 +94,6 @@ class Walk:
         if start is None:
             return
         self._through([(self.tree.name, start)], self._look_at)
-        self._tell_methods()
         self._through(self._unnamed, self._offer)
         self.offers.sort(key=lambda one: one.path)
 
@@ -121,9 +118,8 @@ class Walk:
 
     def _offer(self, path: str, module: griffe.Module) -> Modules:
         """Take the exported names of a module, and keep them apart; answer the modules that are named or lie below."""
-        inner = Walk(self.tree, self.instance_methods, seen=self._seen, twins=self._twins)
+        inner = Walk(self.tree, seen=self._seen, twins=self._twins)
         named = inner._take_names(path, module)
-        inner._tell_methods()
         if inner.found or inner.offers:
             self.offers.append(Offer(path, module, inner.found, inner.left_out, inner.offers))
         return named + self._others(path, module, named)
@@ -278,27 +274,22 @@ class Walk:
         call = method_of(owner, "__call__")
         if call is not None:
             self._add(Found(public, module, call, "instance", target, self._overloads(call), owner=owner))
-        methods = [name for name, one in methods_of(owner).items() if "property" not in one.labels]
-        if self.instance_methods:
-            for name in methods:
-                method = method_of(owner, name)
-                if method is not None:
-                    self._add(
-                        Found(
-                            f"{public}.{name}", module, method, "method", target, self._overloads(method), owner=owner
-                        )
-                    )
+        methods = [
+            Found(f"{public}.{name}", module, method, "method", target, self._overloads(method), owner=owner)
+            for name, method in methods_of(owner).items()
+            if "property" not in method.labels
+        ]
+        if call is None and self._is_named_by_package(public):
+            for method in methods:
+                self._add(method)
         elif methods:
-            self._instances.setdefault(tuple(methods), []).append((public, self.tree.where(target)))
+            self.offers.append(Offer(public, target, methods))
 
-    def _tell_methods(self) -> None:
-        """Methods of ready-made instances that are not tools, told once for all instances that have the same."""
-        for methods, instances in self._instances.items():
-            first, where = min(instances)
-            told = ", ".join(methods[:8]) + (", ..." if len(methods) > 8 else "")
-            others = f" and {len(instances) - 1} other instances" if len(instances) > 1 else ""
-            why = f"methods of {first.rpartition('.')[2]}{others}, which are not asked for: {told}"
-            self.left_out.append(LeftOut(f"python:{first}.*", why, where))
+    def _is_named_by_package(self, public: str) -> bool:
+        """Whether the package says itself, in its `__all__`, that this is for those who import it."""
+        package, _, name = public.rpartition(".")
+        module = self.tree.module(package)
+        return package == self.tree.name and module is not None and name in [str(one) for one in module.exports or ()]
 
     def _take_other_name(self, public: str, module: str, target: griffe.Attribute, path: str) -> None:
         found = self.tree.get(path) if self.tree.owns(path) else None

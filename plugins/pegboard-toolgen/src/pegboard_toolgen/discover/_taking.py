@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from pegboard_toolgen.discover._sources import Tree
 
 MAX_PARAMETERS = 100
+WALKED: Schema = {"type": ["array", "string", "object"]}
+"""Of what a loop goes through, and nothing says more: the values of JSON that Python can walk through."""
 
 
 class Taking:
@@ -236,11 +238,14 @@ class Taking:
             if not shape.lacks:
                 self.notes.append(f"{name[:60]}: its source gives no type; taken from its documentation")
         elif (listed := type_in_description(said.text)) is not None:
-            shape = listed
+            shape = attrs.evolve(listed, schema={**listed.schema, **_number_of(name, facts)})
             self.notes.append(f"{name[:60]}: its source gives no type; guessed from its description")
-        elif (guessed := type_of_default(parameter.default)) is not None:
+        elif (guessed := type_of_default(parameter.default) or self._enum_of_default(parameter.default)) is not None:
             shape = guessed
             self.notes.append(f"{name[:60]}: its source gives no type; guessed from its default")
+        elif number := _number_of(name, facts):
+            shape = Shape({"type": "array", **number})
+            self.notes.append(f"{name[:60]}: its source gives no type; guessed from what is done with it")
         elif (used := type_by_use(name, facts)) is not None:
             shape = used
             if not shape.lacks:
@@ -249,18 +254,26 @@ class Taking:
             shape = shown
             self.notes.append(f"{name[:60]}: its source gives no type; guessed from its examples")
         else:
-            is_list = name in facts.walked or re.search(r"iter|seq|items|values|list|elements|args", name)
-            shape = Shape({"type": [*SCALAR["type"], "array"]} if is_list else SCALAR)
+            schema = WALKED if name in facts.walked else ANY
+            # What a cache keeps its results by has to be hashable, which no object is.
+            shape = Shape({"type": [*SCALAR["type"], "array"]} if self.is_cached else schema)
             self.unsaid.append(name)
-            self.notes.append(f"{name[:60]}: its source gives no type; any plain value is taken")
+            self.notes.append(f"{name[:60]}: its source gives no type; any value is taken")
         if parameter.default is not None and parameter.default.strip() == "None" and not shape.lacks:
             shape = _or_none(shape)
-        if name in facts.opened and shape.schema in (TEXT, {"type": ["string", "null"]}, SCALAR) and not shape.coerce:
-            schema = TEXT if shape.schema == SCALAR else shape.schema
+        if name in facts.opened and shape.schema in (TEXT, {"type": ["string", "null"]}, ANY) and not shape.coerce:
+            schema = TEXT if shape.schema == ANY else shape.schema
             shape = attrs.evolve(shape, schema=schema, coerce=("path",))
         if self.is_cached and "array" in str(shape.schema.get("type", "")) and not shape.coerce:
             shape = attrs.evolve(shape, coerce=("tuple",) if shape.schema["type"] == "array" else ("tuple", "none"))
         return shape
+
+    def _enum_of_default(self, default: str | None) -> Shape | None:
+        """The class of an enum, where the default is a member of it."""
+        if default is None or not re.fullmatch(r"[A-Za-z_][\w.]*\.\w+", default):
+            return None
+        shape = shape_of(default.rpartition(".")[0], self.scope)
+        return shape if shape.enum is not None else None
 
     def _shown(self, name: str) -> Shape | None:
         """The type that all examples give for a parameter; None where they give none, or several."""
@@ -275,7 +288,10 @@ class Taking:
         """The class of an enum by a name that leads to it from the module on."""
         path = str(shape.enum)
         prefix = self.import_name + "."
-        if path.startswith(prefix) and not any(part.startswith("_") for part in path.split(".")):
+        parts = path.split(".")
+        # A function of the name of its module hides that: `haversine.haversine.Unit` leads nowhere.
+        is_hidden = any(".".join(parts[:end]) in self.tree.shadowed for end in range(2, len(parts)))
+        if path.startswith(prefix) and not is_hidden and not any(part.startswith("_") for part in parts):
             return shape
         module = self.tree.get(self.import_name)
         for name, member in sorted(module.members.items()) if module is not None and not module.is_alias else ():
@@ -362,6 +378,12 @@ def _variables(function: griffe.Function) -> Mapping[str, str | None]:
             bound = getattr(one, "annotation", None)
             found[str(one.name)] = None if bound is None else str(bound)
     return found
+
+
+def _number_of(name: str, facts: Facts) -> Schema:
+    """How many items a list has that is taken apart into names."""
+    number = None if name in facts.judged else facts.unpacked.get(name)
+    return {} if number is None else {"minItems": number, "maxItems": number}
 
 
 def _or_none(shape: Shape) -> Shape:

@@ -42,12 +42,14 @@ _WORDS: Mapping[str, Shape] = {
 _LIST_OF = re.compile(r"(?:list|sequence|iterable|array|tuple)s? of (\w+?)s?")
 
 
-_BEGINS_AS_LIST = re.compile(r"(?:an? |the )?(?:list|sequence|iterable|tuple|collection)s? of\b", re.IGNORECASE)
+_SAYS_LIST = re.compile(
+    r"(?:^|[;:(]\s*)(?:an? |the )?(?:list|sequence|iterable|tuple|collection)s? of\b", re.IGNORECASE
+)
 
 
 def type_in_description(text: str) -> Shape | None:
-    """What the description of a parameter begins with: `a sequence of IP addresses`."""
-    return Shape({"type": "array"}) if _BEGINS_AS_LIST.match(text.strip()) else None
+    """What a description begins with, or goes on with: `a sequence of addresses`, `a point; tuple of two numbers`."""
+    return Shape({"type": "array"}) if _SAYS_LIST.search(text.strip()) else None
 
 
 def type_in_words(text: str | None, scope: Scope) -> Shape | None:
@@ -97,8 +99,10 @@ _BY_USE: tuple[tuple[frozenset[str], Shape], ...] = (
 def type_by_use(name: str, facts: Facts) -> Shape | None:
     """The type that the attributes which a body takes of a parameter show; None where they show none."""
     asked = facts.asked.get(name)
-    if not asked or name in facts.judged:
+    if name in facts.judged:
         return None
+    if not asked:
+        return Shape({"type": "object"}) if name in facts.keyed else None
     if asked & _STREAMS:
         return Shape({}, lacks="an open file")
     for known, shape in _BY_USE:

@@ -60,7 +60,6 @@ def discover_library(
     *,
     search_paths: Sequence[str | Path] | None = None,
     distribution: str | None = None,
-    instance_methods: bool = False,
     include: Collection[str] = (),
     inspect: bool = False,
 ) -> Discovery:
@@ -71,7 +70,6 @@ def discover_library(
         search_paths: folders that hold packages, such as `site-packages`; those of this interpreter where left out,
             without the one that its program lies in.
         distribution: the installed distribution that brings it, where its name cannot be found by the package.
-        instance_methods: the methods of a package's ready-made instances are tools as well.
         include: globs over dotted paths, ids and names: they ask for what a package does not re-export, too.
         inspect: import it, in a child process, for the docstrings of what no file describes.
 
@@ -83,7 +81,7 @@ def discover_library(
     folders = clean_path() if search_paths is None else [Path(one) for one in search_paths]
     tree = read_package(import_name, folders)
     metadata = metadata_of(tree.package, [tree.root, *folders], distribution)
-    walk = Walk(tree, instance_methods=instance_methods)
+    walk = Walk(tree)
     walk.run()
     drafter = _Drafter(tree, import_name, metadata)
     wanted = [*walk.found, *(found for offer in walk.offers for found in drafter.asked(offer, include))]
@@ -181,13 +179,19 @@ class _Drafter:
             self.drafts.append(attrs.evolve(made, where=where))
 
     def asked(self, offer: Offer, include: Collection[str]) -> list[Found]:
-        """What is asked for of a module that its package does not re-export, or of a class; how much the rest is, is
-        told."""
-        if isinstance(offer.home, griffe.Class):
+        """What is asked for of a module that its package does not re-export, of a class or of an object; how much the
+        rest is, is told."""
+        if not isinstance(offer.home, griffe.Module):
             asked = self._asked_methods(offer, include)
             if rest := len(offer.found) - len(asked):
-                why = f"{counted(rest, 'method')} of objects that calls would make"
-                self._tell_rest(offer, f"class {offer.path}", why, rest)
+                is_class = isinstance(offer.home, griffe.Class)
+                whose = "of objects that calls would make" if is_class else "of an object that the library has made"
+                self._tell_rest(
+                    offer,
+                    f"{'class' if is_class else 'object'} {offer.path}",
+                    f"{counted(rest, 'method')} {whose}",
+                    rest,
+                )
             return asked
         asked = [found for found in offer.found if _is_asked(found.path, include)]
         methods = [found for one in offer.classes for found in self._asked_methods(one, include)]
