@@ -15,7 +15,7 @@ import pytest
 import trio
 
 import pegboard_nats.plugin
-from pegboard import CallContext, PluginError, load_board, open_host, tool
+from pegboard import CallContext, Finding, PluginError, load_board, open_host, tool
 from pegboard_nats import wire
 from pegboard_nats.bots import Bots
 from pegboard_nats.checks import check_servers, make_checks, role_of
@@ -174,14 +174,16 @@ def test_doctor_tells_a_host_that_its_key_is_another_ones(server: NatsServer, ke
     ]
 
 
+@pytest.mark.parametrize("tools", [[act], []])
 @pytest.mark.parametrize("role", ["host", "watcher"])
-async def test_who_is_no_worker_does_not_serve(server: NatsServer, keys: Path, role: str) -> None:
-    """It said that it serves, below twenty lines that there is no link."""
+async def test_who_is_no_worker_does_not_serve(server: NatsServer, keys: Path, role: str, tools: list[Any]) -> None:
+    """It said that it serves, below twenty lines that there is no link; and without a tool, for ever."""
     told: list[str] = []
     servers = settings_of(server, keys, role).link("worker", role="worker")
     with pytest.RaisesGroup(pytest.RaisesExc(PluginError, match="does not let us listen"), flatten_subgroups=True):
         async with open_host({}, []) as host, open_client(servers, tell=told.append) as client:
-            host.add(act)
+            for one in tools:
+                host.add(one)
             await Worker(host, client, wire.Subjects("pb", "g"), concurrency=1, drain_s=1).run()
     assert len(told) == 1
     assert "is it the key of another role?" in told[0]
@@ -262,3 +264,43 @@ async def test_hosts_alone_carry_requests_and_keep_tasks(server: NatsServer, key
 
 def test_the_key_of_a_host_without_groups_is_not_taken_for_a_workers(server: NatsServer, keys: Path) -> None:
     assert list(check_servers(settings_of(server, keys, "host"), "worker")) == []
+
+
+@pytest.mark.parametrize("required", [False, True])
+def test_doctor_tells_of_a_group_without_a_worker(server: NatsServer, keys: Path, required: bool) -> None:
+    """It said that nothing is wrong, of a group that the host must not open without too."""
+    plugins = {
+        "servers": [server.url],
+        "credentials": str(keys / "host.nk"),
+        "groups": {"empty": {"required": required}},
+    }
+    config = {"plugins": {"nats": plugins}, "tools": {"act": {"executor": "nats:away"}}}
+    found = {one.where: one for one in findings(config)}
+    assert {where: one.severity for where, one in found.items()} == {
+        "group away": "warning",
+        "group empty": "error" if required else "warning",
+    }
+    assert found["group away"].fix == "start one: pegboard worker --group away"
+
+
+@pytest.mark.parametrize(
+    "config", [{"core": {"limit_store": "nats"}}, {"plugins": {"nats": {"claims": True, "groups": {}}}}]
+)
+def test_doctor_tells_that_the_server_keeps_nothing(start_server: Any, config: Any) -> None:
+    without = start_server("")
+    given = config.get("plugins", {}).get("nats", {})
+    (found,) = (
+        one
+        for one in findings({**config, "plugins": {"nats": {**given, "servers": [without.url]}}})
+        if one.severity == "error"
+    )
+    assert (found.what, found.why) == ("the NATS server cannot keep what is to be kept", "it has no streams")
+    assert "jetstream" in found.fix
+
+
+def findings(config: Any) -> list[Finding]:
+    board = load_board(config, [pegboard_nats.plugin])
+    board.add(act)
+    (settings,) = [one.settings for one in board.plugins if one.name == "nats"]
+    (check,) = make_checks(settings)
+    return list(check(board))

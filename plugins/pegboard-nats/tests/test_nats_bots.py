@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import trio
+import trio.testing
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -305,3 +306,14 @@ async def test_the_server_holds_as_whom_a_bot_may_ask(start_server: Any, tmp_pat
         await ask(client, "pb.llm.call.ada", {"name": "whoami"})
         await worker.flush()
         assert heard == []
+
+
+async def test_who_is_told_to_end_before_a_link_came_ends() -> None:
+    """SIGTERM was taken, and then a link was waited for without end."""
+    async with open_host({}, []) as host, open_client(Servers(urls=("nats://127.0.0.1:1",))) as client:
+        serving_bots = Bots(host, client, "pb", concurrency=1, drain_s=9)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(serving_bots.run)
+            await trio.testing.wait_all_tasks_blocked(0.01)
+            assert not serving_bots.drain()  # and so whoever runs it ends it
+            nursery.cancel_scope.cancel()

@@ -355,6 +355,19 @@ async def test_tls_is_taken_from_whom_we_trust_and_from_nobody_else(start_server
     assert "none.pem" in await trouble_of(missing, "none.pem")
 
 
+@pytest.mark.parametrize("setting", ["credentials", "tls_ca"])
+async def test_no_caller_is_told_where_files_of_this_machine_lie(
+    start_server: Any, tmp_path: Path, setting: str
+) -> None:
+    """The error of a call had the whole path of a key that cannot be read."""
+    cert, key = make_certificate(tmp_path)
+    server = start_server(f"tls {{ cert_file: {json.dumps(str(cert))}, key_file: {json.dumps(str(key))} }}")
+    files = {"tls_ca": str(cert), setting: str(tmp_path / "none" / "the.file")}
+    told = await trouble_of(Servers(urls=(server.url,), **files), "the.file")
+    assert str(tmp_path) not in told
+    assert f"repair `{setting}`" in told
+
+
 @pytest.mark.parametrize("how", ["tls://", "tls_ca"])
 async def test_who_asks_for_tls_never_speaks_in_clear(nats_server: NatsServer, how: str, tmp_path: Path) -> None:
     cert, _ = make_certificate(tmp_path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import stat
 from pathlib import Path
@@ -12,7 +13,8 @@ from typing import Any, NamedTuple
 import pytest
 import trio
 
-from pegboard import tool
+import pegboard_nats.plugin
+from pegboard import ConfigError, load_board, tool
 from pegboard.cli._program import Program
 from pegboard_nats.commands import _serve
 from pegboard_nats.credentials import KeyPair
@@ -142,3 +144,19 @@ async def test_a_worker_serves_until_it_is_told_to_end(
             await ended.wait()
     assert f"serving 1 tool in the group 'g{number}' at" in told
     assert nats_server.url.removeprefix("nats://") in told
+
+
+@pytest.mark.parametrize(
+    ("given", "where"),
+    [
+        ({"servers": ["nats://127.0.0.1:4222", "http://ada:secret@h:4222"]}, "servers[1]"),
+        ({"servers": ["nats://ada:secret@h:99999"]}, "servers[0]"),
+        ({"servers": []}, "servers"),
+        ({"groups": {"llm": {}}}, "groups.llm"),
+    ],
+)
+def test_what_cannot_be_used_is_told_when_the_configuration_loads(given: Any, where: str) -> None:
+    """It was a crash of the source, and doctor said to report it to the author."""
+    with pytest.raises(ConfigError, match=re.escape(f"plugins.nats.{where}: expected")) as caught:
+        load_board({"plugins": {"nats": given}}, [pegboard_nats.plugin])
+    assert "secret" not in str(caught.value)

@@ -86,8 +86,9 @@ class Bots:
         try:
             async with contextlib.AsyncExitStack() as stack:
                 await self._open_model(stack)
-                self._nursery = await stack.enter_async_context(trio.open_nursery())
+                nursery = await stack.enter_async_context(trio.open_nursery())
                 await self._client.wait_connected()
+                self._nursery = nursery
                 for verb in MEMBERS:
                     for subject in (f"{self._prefix}.{verb}", f"{self._prefix}.{verb}.*"):
                         subscriptions.append(self._client.subscribe(subject, self._asked, queue=QUEUE))
@@ -101,12 +102,12 @@ class Bots:
                     while self._running:
                         self._idle = trio.Event()
                         await self._idle.wait()
-                self._nursery.cancel_scope.cancel()
+                nursery.cancel_scope.cancel()
         finally:
             self._over.set()
 
     def drain(self) -> bool:
-        """Take no more requests, finish those that run, and end; False: that was said before, or nothing runs yet."""
+        """Take no more requests, finish those that run, and end; False: that was said before, or no link came yet."""
         is_first = not self._draining.is_set() and self._nursery is not None
         self._draining.set()
         return is_first

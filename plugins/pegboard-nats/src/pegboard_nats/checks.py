@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pegboard import Finding
 from pegboard_nats.settings import OWN, NatsSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from pegboard import Board
-    from pegboard_nats.client import Servers
+    from pegboard_nats.client import Client, Servers
     from pegboard_nats.settings import Role
 
 log = logging.getLogger("pegboard")
@@ -25,45 +25,81 @@ HOW = "`pegboard nats init` writes a configuration that holds it"
 
 def make_checks(settings: NatsSettings) -> list[Callable[[Board], Iterable[Finding]]]:
     """The checks of one board: nothing is tried where nothing says that NATS is used."""
-    return [lambda board: () if (role := role_of(settings, board)) is None else check_servers(settings, role)]
+    return [lambda board: check_board(settings, board)]
 
 
 def role_of(settings: NatsSettings, board: Board) -> Role | None:
     """What the board is to NATS: a host where it calls, which it also does without groups; None: nothing says that it
     has to do with it."""
-    from pegboard_nats.executor import GroupExecutor
-
-    if settings.groups:
-        return "host"
-    if any(isinstance(getattr(one, "executor", None), GroupExecutor) for one in board.registry.plans.values()):
+    if groups_called(settings, board) or any(_is_ours(one.settings, "carrier") for one in board.plugins):
         return "host"
     named = settings.credentials is not None or settings.servers != NatsSettings().servers
     return "worker" if named or board.config.core.limit_store == OWN else None
 
 
-def check_servers(settings: NatsSettings, role: Role) -> Iterator[Finding]:
+def groups_called(settings: NatsSettings, board: Board) -> dict[str, bool]:
+    """The groups whose workers the board calls; True where it must not open without one."""
+    from pegboard_nats.executor import GroupExecutor
+
+    executors = (getattr(one, "executor", None) for one in board.registry.plans.values())
+    found = {one.group: False for one in executors if isinstance(one, GroupExecutor)}
+    return found | {name: one.required for name, one in settings.groups.items()}
+
+
+def _is_ours(settings: Any, name: str) -> bool:
+    """Whether a plugin's setting names us as what it uses."""
+    return getattr(settings, name, None) == OWN
+
+
+def _uses_streams(settings: NatsSettings, board: Board) -> bool:
+    return (
+        settings.claims
+        or board.config.core.limit_store == OWN
+        or any(_is_ours(one.settings, "task_store") for one in board.plugins)
+    )
+
+
+def check_board(settings: NatsSettings, board: Board) -> Iterator[Finding]:
+    """What is wrong for this board; nothing is tried where nothing says that it uses NATS."""
+    if (role := role_of(settings, board)) is not None:
+        groups = groups_called(settings, board)
+        yield from check_servers(settings, role, groups=groups, needs_streams=_uses_streams(settings, board))
+
+
+def check_servers(
+    settings: NatsSettings, role: Role, *, groups: Mapping[str, bool] | None = None, needs_streams: bool = False
+) -> Iterator[Finding]:
     """Whether a link comes up, whether a third party is let in, and whether a worker's key may call.
 
     Args:
         role: ours.
+        groups: that are called, and whether one must have a worker.
+        needs_streams: whether something is kept or counted at the server.
     """
     import trio
 
     where = f"NATS server {', '.join(settings.addresses)}"
-    trouble, hears, calls, outsider, may_call = trio.run(_try_all, settings, role)
-    if trouble is not None:
+    ours, outsider, may_call = trio.run(_try_all, settings, role, tuple(groups or ()))
+    if ours.trouble is not None:
         yield Finding(
-            "NATS cannot be reached", where, trouble, "repair `servers` or `credentials`, or start the server"
+            "NATS cannot be reached", where, ours.trouble, "repair `servers` or `credentials`, or start the server"
         )
         return
-    if not hears and role == "host":
+    if not ours.hears and role == "host":
         why = "the server does not let us hear the answers of workers"
         yield Finding("the key is not one of a host", where, why, "name the key of a host as `credentials`")
-    elif not calls and role == "host":
+    elif not ours.may_call and role == "host":
         why = f"the server does not let us call below {settings.prefix!r}"
         yield Finding(
             "the key may not call", where, why, "repair `prefix`, or name the key of a host for it as `credentials`"
         )
+    if needs_streams and ours.no_streams is not None:
+        fix = "run nats-server 2.12 or newer, with `jetstream` in its configuration"
+        yield Finding("the NATS server cannot keep what is to be kept", where, ours.no_streams, fix)
+    for group in ours.empty:
+        why, fix = f"none answers at {', '.join(settings.addresses)}", f"start one: pegboard worker --group {group}"
+        is_required = groups is not None and groups[group]
+        yield Finding("a group has no worker", f"group {group}", why, fix, "error" if is_required else "warning")
     if outsider:
         why = "whoever reaches it may call every tool, as any user"
         yield Finding("NATS lets everybody in", where, why, f"give hosts and workers keys; {HOW}", "warning")
@@ -72,9 +108,8 @@ def check_servers(settings: NatsSettings, role: Role) -> Iterator[Finding]:
         yield Finding("a worker may call", where, why, f"let hosts alone publish calls; {HOW}", "warning")
 
 
-async def _try_all(settings: NatsSettings, role: Role) -> tuple[str | None, bool, bool, bool, list[str]]:
-    """Why we are not let in, whether we hear answers and may call, whether somebody without a key is let in, and the
-    keys of workers that may call."""
+async def _try_all(settings: NatsSettings, role: Role, groups: tuple[str, ...]) -> tuple[_Tried, bool, list[str]]:
+    """How we fare, whether somebody without a key is let in, and the keys of workers that may call."""
     import attrs
     import trio
 
@@ -83,18 +118,17 @@ async def _try_all(settings: NatsSettings, role: Role) -> tuple[str | None, bool
     answers: dict[str, _Tried] = {}
     workers = list(_keys_of_workers(settings, role))
 
-    async def one(name: str, servers: Servers) -> None:
-        answers[name] = await _try_one(servers, f"{settings.prefix}.doctor.call.nothing")
+    async def one(name: str, servers: Servers, groups: tuple[str, ...] = ()) -> None:
+        answers[name] = await _try_one(servers, settings.prefix, groups)
 
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(one, "ours", ours)
+        nursery.start_soon(one, "ours", ours, groups)
         nursery.start_soon(one, "nobody", nobody)
         for path in workers:
             servers = attrs.evolve(settings.link("pegboard doctor", role="worker"), credentials=path)
             nursery.start_soon(one, path, servers)
     may_call = [path for path in workers if answers[path].trouble is None and answers[path].may_call]
-    ours_is = answers["ours"]
-    return ours_is.trouble, ours_is.hears, ours_is.may_call, answers["nobody"].trouble is None, may_call
+    return answers["ours"], answers["nobody"].trouble is None, may_call
 
 
 def _keys_of_workers(settings: NatsSettings, role: Role) -> Iterator[str]:
@@ -110,29 +144,67 @@ def _keys_of_workers(settings: NatsSettings, role: Role) -> Iterator[str]:
 
 
 class _Tried(NamedTuple):
-    """Why there is no link; whether answers are heard, and calls may be published."""
+    """Why there is no link; whether answers are heard, and calls may be published; groups that have no worker; why
+    nothing can be kept."""
 
     trouble: str | None = None
     hears: bool = True
     may_call: bool = False
+    empty: tuple[str, ...] = ()
+    no_streams: str | None = None
 
 
-async def _try_one(servers: Servers, subject: str) -> _Tried:
+async def _try_one(servers: Servers, prefix: str, groups: tuple[str, ...]) -> _Tried:
     import trio
 
     from pegboard_nats.client import open_client
-    from pegboard_nats.mailbox import DeniedError, LinkError, UnheardError
 
     async with open_client(servers) as client:
         with trio.move_on_after(CONNECT_S):
             await client.wait_connected()
         if not client.connected:
             return _Tried(client.trouble or "it does not answer")
-        may_call = True
-        try:
-            await client.request(subject, timeout_s=CONNECT_S)
-        except (DeniedError, UnheardError):
-            may_call = False
-        except (LinkError, trio.TooSlowError):
-            log.debug("nobody listens to %s", subject)
-        return _Tried(None, not client.refused, may_call)
+        no_streams = _why_no_streams(client)
+        may_call, _ = await _ask(client, f"{prefix}.doctor.call.nothing")
+        empty = []
+        if may_call:  # else it is not known
+            async with trio.open_nursery() as nursery:
+
+                async def one(group: str) -> None:
+                    if not (await _ask(client, f"{prefix}.{group}.service.PING"))[1]:
+                        empty.append(group)
+
+                for group in groups:
+                    nursery.start_soon(one, group)
+        return _Tried(None, not client.refused, may_call, tuple(sorted(empty)), no_streams)
+
+
+def _why_no_streams(client: Client) -> str | None:
+    from pegboard import PluginError
+    from pegboard_nats.jetstream import require_ttl
+    from pegboard_nats.mailbox import LinkError
+
+    try:
+        require_ttl(client, "limits, claims and tasks")
+        return None if client.info.jetstream else "it has no streams"
+    except PluginError as problem:
+        return problem.message
+    except LinkError as problem:
+        return str(problem)
+
+
+async def _ask(client: Client, subject: str) -> tuple[bool, bool]:
+    """Whether we may publish there, and whether somebody may hear it."""
+    import trio
+
+    from pegboard_nats.mailbox import DeniedError, LinkError, NoRespondersError, UnheardError
+
+    try:
+        await client.request(subject, timeout_s=CONNECT_S)
+    except (DeniedError, UnheardError):
+        return False, True
+    except NoRespondersError:
+        return True, False
+    except (LinkError, trio.TooSlowError):
+        log.debug("no answer from %s", subject)
+    return True, True

@@ -24,14 +24,15 @@ import socket
 import ssl
 from collections import deque
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlsplit
 
 import attrs
 import trio
 
 from pegboard import PluginError
 from pegboard_nats import protocol
+from pegboard_nats.addresses import Address
 from pegboard_nats.credentials import Credentials, read_credentials
 from pegboard_nats.mailbox import (
     TICK_S,
@@ -97,35 +98,6 @@ class Servers:
     tls_ca: str | None = None
     name: str = "pegboard"
     inbox: str = "_INBOX"
-
-
-class Address:
-    """One server of the list.
-
-    Raises:
-        PluginError: it is not an address of NATS.
-    """
-
-    def __init__(self, url: str, *, like: Address | None = None) -> None:
-        try:
-            parts = urlsplit(url if "://" in url else f"nats://{url}")
-            self.host, self.port = parts.hostname or "", parts.port or 4222
-        except ValueError:
-            parts, self.host, self.port = urlsplit("nats:"), "", 0
-        if not self.host or parts.scheme not in ("nats", "tls") or parts.path.strip("/"):
-            shown = re.sub(r"//[^/]*@", "//", url)[:80]
-            raise PluginError(f"{shown!r} is not an address of a NATS server", hint="write nats://HOST:4222")
-        self.needs_tls: bool = parts.scheme == "tls" if like is None else like.needs_tls
-        # A server found by another is in its certificate by the name that we know, or by its own.
-        self.certified: str = self.host if like is None else like.certified
-        self.options: Mapping[str, str] = {} if like is None else like.options
-        if parts.password is not None:
-            self.options = {"user": unquote(parts.username or ""), "pass": unquote(parts.password)}
-        elif parts.username:
-            self.options = {"auth_token": unquote(parts.username)}
-
-    def __repr__(self) -> str:
-        return f"{'tls' if self.needs_tls else 'nats'}://{self.host}:{self.port}"
 
 
 @attrs.define(eq=False)
@@ -661,7 +633,8 @@ def _tls_context(ca: str | None) -> ssl.SSLContext:
         return ssl.create_default_context(cafile=ca)
     except OSError as problem:
         why = (problem.strerror or type(problem).__name__).lower()
-        raise PluginError(f"the certificates {ca} cannot be used: {why}", hint="repair `tls_ca`") from None
+        name = Path(ca or "").name  # callers read this, and no path of this machine is theirs to know
+        raise PluginError(f"the certificates {name} cannot be used: {why}", hint="repair `tls_ca`") from None
 
 
 def _tls_reason(problem: ssl.SSLError) -> str:

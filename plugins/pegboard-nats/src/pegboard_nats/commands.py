@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from pegboard import ConfigError
-from pegboard_nats.settings import NatsSettings, is_group, is_word
+from pegboard_nats.settings import GROUP_NAME, NatsSettings, is_group, is_word
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -65,7 +65,7 @@ def _check_group(group: str) -> None:
     if not is_group(group):
         raise ConfigError(
             f"--group: {group[:80]!r} is not a name of a group",
-            hint="use 1 to 64 letters, digits, '-' and '_', and not 'llm'",
+            hint=f"write {GROUP_NAME}",
         )
 
 

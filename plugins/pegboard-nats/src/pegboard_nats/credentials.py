@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pegboard import PluginError
@@ -130,22 +131,23 @@ def read_credentials(path: str) -> Credentials:
     Raises:
         PluginError: it cannot be read, or is neither.
     """
+    name = Path(path).name  # callers read what is wrong, and no path of this machine is theirs to know
     try:
         with open_named(path) as file:
             text = file.read(MAX_FILE).decode()
     except OSError as problem:
         why = (problem.strerror or type(problem).__name__).lower()
-        raise PluginError(f"the credentials {path} cannot be read: {why}", hint="repair `credentials`") from None
+        raise PluginError(f"the credentials {name} cannot be read: {why}", hint="repair `credentials`") from None
     except UnicodeDecodeError:
         text = ""
     blocks = dict(_BLOCK.findall(text))
     seed = blocks.get("USER NKEY SEED") or (found[1] if (found := _SEED.search(text)) else None)
     if seed is None:
         raise PluginError(
-            f"the credentials {path} hold no seed of an nkey",
+            f"the credentials {name} hold no seed of an nkey",
             hint="name a .creds file, or a file that holds one seed (SU...) alone",
         )
     try:
         return Credentials(KeyPair(seed), blocks.get("NATS USER JWT"))
     except ValueError as problem:
-        raise PluginError(f"the credentials {path} cannot be used: {problem}", hint="take the file anew") from None
+        raise PluginError(f"the credentials {name} cannot be used: {problem}", hint="take the file anew") from None

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pegboard import PluginError
 from pegboard_nats.link import calls_of
-from pegboard_nats.settings import is_group
+from pegboard_nats.settings import GROUP_NAME, is_group
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -48,25 +48,32 @@ class Executors:
             PluginError: no group may be called so.
         """
         if not is_group(group):
-            raise PluginError(f"{group[:80]!r} is not a name of a group", hint='write executor = "nats:GROUP"')
+            raise PluginError(
+                f"{group[:80]!r} is not a name of a group",
+                hint=f'write executor = "nats:GROUP", GROUP being {GROUP_NAME}',
+            )
         return None if group == _serving.get() else GroupExecutor(self._tool, group, self._settings)
 
 
 class GroupExecutor:
-    """Has the calls of one tool done by a worker of a group."""
+    """Has the calls of one tool done by a worker of a group.
+
+    Attributes:
+        group: whose workers.
+    """
 
     def __init__(self, tool: Tool, group: str, settings: NatsSettings) -> None:
         self._tool = tool
-        self._group = group
+        self.group = group
         self._settings = settings
 
     def __repr__(self) -> str:
-        return f"<GroupExecutor of {self._tool.name} at {self._group}>"
+        return f"<GroupExecutor of {self._tool.name} at {self.group}>"
 
     async def __call__(self, context: CallContext, arguments: Mapping[str, Any]) -> ToolResult:
         """Call the tool there; raises as `RemoteCalls.call`."""
         tool, marks = self._tool, self._tool.annotations
-        return await calls_of(self._settings, self._group).call(
+        return await calls_of(self._settings, self.group).call(
             context,
             tool.name,
             tool.fingerprint,

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
-from pegboard import Fault, setting
+from pegboard import Fault, PluginError, setting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from pegboard_nats.client import Servers
 
@@ -22,6 +22,8 @@ BOTS = "llm"
 
 OWN = "nats"
 """The plugin's own name."""
+
+GROUP_NAME = f"a name of 1 to 64 letters, digits, '-' and '_', and not {BOTS!r}, which is of bots"
 
 Role = Literal["host", "worker", "watcher", "limits"]
 
@@ -57,6 +59,21 @@ def _above_zero(_: Any, field: attrs.Attribute[Any], value: float | None) -> Non
 def _prefix(_: Any, field: attrs.Attribute[Any], value: str) -> None:
     if len(value) > MAX_WORD or not all(map(is_word, value.split("."))):
         raise ValueError("words of letters, digits, '-' and '_', with dots between")
+
+
+def _faults_of(servers: Sequence[Any]) -> Iterator[Fault]:
+    from pegboard_nats.addresses import Address
+
+    if not servers:
+        yield Fault(("servers",), "one address at least, as nats://HOST:4222", "none")
+    for number, url in enumerate(servers):
+        if isinstance(url, str):
+            try:
+                Address(url)
+            except PluginError as problem:
+                yield Fault(
+                    ("servers", number), "nats://HOST:PORT or tls://HOST:PORT", problem.message.partition(" is no ")[0]
+                )
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -111,16 +128,19 @@ class NatsSettings:
 
     @classmethod
     def find_faults(cls, raw: Mapping[str, Any]) -> Iterator[Fault]:
-        """Names of groups, which no field can say alone."""
+        """Names of groups and addresses, which no field can say alone."""
         groups = raw.get("groups")
         for name in groups if isinstance(groups, dict) else ():
             if not is_group(name):
-                yield Fault(("groups", name), "a name of 1 to 64 letters, digits, '-' and '_'", repr(name[:80]))
+                yield Fault(("groups", name), GROUP_NAME, repr(name[:80]))
+        servers = raw.get("servers")
+        if isinstance(servers, (list, tuple)):
+            yield from _faults_of(servers)
 
     @property
     def addresses(self) -> tuple[str, ...]:
         """The servers, without who we are to them."""
-        from pegboard_nats.client import Address
+        from pegboard_nats.addresses import Address
 
         return tuple(repr(Address(url)) for url in self.servers)
 

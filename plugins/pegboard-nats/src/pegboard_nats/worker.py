@@ -138,7 +138,10 @@ class Worker:
                     self._listen(f"srv.{verb}.group", self._subjects.of("service", verb), self._asked_service)
                 with contextlib.suppress(LinkError, trio.TooSlowError):  # the next link has all of it
                     await self._client.flush()
-                require_heard(self._client, self._subjects.of("call."), "worker")
+                needed = tuple(
+                    self._subjects.of(f"{what}.") for what in ("call", "cancel", "alive")
+                )  # also without a tool
+                require_heard(self._client, needed, "worker")
                 self._nursery.start_soon(self._follow_changes)
                 task_status.started()
                 await self._draining.wait()
@@ -474,7 +477,7 @@ class Worker:
         return self._client.info.max_payload - wire.HEADROOM
 
 
-def require_heard(client: Client, below: str, role: str) -> None:
+def require_heard(client: Client, below: str | tuple[str, ...], role: str) -> None:
     """Have the server let us hear what we serve.
 
     Raises:
