@@ -485,3 +485,49 @@ def test_lists_in_boxes_are_read_as_lists() -> None:
     assert options["loud"].off_flags == ("--no-loud",)
     assert options["tag"].flags == ("-t", "--tag")
     assert help_text.parse(BOXED_COMMANDS, ("zoo",)).commands == ("bye", "hello")
+
+
+def test_a_sentence_in_the_usage_is_what_the_program_does() -> None:
+    read = help_text.parse(
+        "Usage: qr - Convert stdin (or the first argument) to a QR Code.\n\nA pipe gets an image.\n\nOptions:\n"
+        "  -h, --help       show this help message and exit\n  --factory=NAME   how it is drawn\n",
+        ("qr",),
+    )
+    assert read.text.startswith("Convert stdin (or the first argument) to a QR Code.")
+    assert read.reads_input
+    assert [one.name for one in read.options] == ["factory"]
+    assert read.positionals == ()
+
+
+OPTIONAL_COMMAND = """\
+Show the tree
+
+Usage: tree [OPTIONS] [COMMAND]
+
+Commands:
+  lock  Show a lock
+  help  Print this message or the help of the given subcommand(s)
+
+Options:
+  -d, --depth <N>   How deep
+  -r, --reverse     The other way
+  -f, --flat        In one list
+  -v, --verbose     Say more
+  -h, --help        Print help
+"""
+LOCK = "Usage: tree lock [OPTIONS] <FILE>\n\nOptions:\n  -v, --verbose  Say more\n  -h, --help     Print help\n"
+
+
+@pytest.mark.parametrize(
+    ("below", "works"),
+    [
+        ([LOCK], True),
+        ([LOCK.replace("  -v,", "  -d, --depth <N>  How deep\n  -v,")], False),  # too few of its own
+    ],
+)
+def test_what_works_without_its_commands_has_options_that_none_of_them_has(below: list[str], works: bool) -> None:
+    read = help_text.parse(OPTIONAL_COMMAND, ("tree",))
+    assert not read.is_command
+    assert help_text.works_without_command(read, below) is works
+    required = help_text.parse(OPTIONAL_COMMAND.replace("[COMMAND]", "<COMMAND>"), ("tree",))
+    assert not help_text.works_without_command(required, below)

@@ -202,7 +202,8 @@ _WRITES_ELSEWHERE = re.compile(
     re.IGNORECASE,
 )
 _READS_STDIN = re.compile(
-    r"\b(?:from|reads?|scans?|the|its|on|filter|of) (?:the )?(?:standard input|stdin)\b|"
+    r"\b(?:from|reads?|scans?|converts?|encodes?|decodes?|formats?|parses?|the|its|on|filter|of) "
+    r"(?:the )?(?:standard input|stdin)\b|"
     r"\b(?:standard input|stdin) (?:is|as|to|into|and)\b",
     re.IGNORECASE,
 )

@@ -28,6 +28,8 @@ MAX_COMMANDS = 400
 MAX_FORMS = 40
 MAX_USAGE_LINE = 60
 MAX_FIXED = 2
+FEW_OPTIONS = 3
+"""A program with fewer options of its own does nothing but with one of its commands."""
 _BOX_VALUE = re.compile(r"<[^<>]{1,80}>(?:\.\.\.)?|\[[^\[\]]{1,80}\]|[A-Z][A-Z_]{0,40}(?:\.\.\.)?")
 _BOX = re.compile(r"^╭─+ ?([A-Za-z][^─╮]{0,60}?) ?─*╮")
 _COMMANDS_HEADER = re.compile(r"\b(?:sub-?)?commands?\b", re.IGNORECASE)
@@ -109,6 +111,7 @@ class Help:
         commands: words that may follow, each once.
         variants: commands that its usage alone shows.
         is_command: whether it can be called without one of its commands.
+        may_run: its usage shows a command in brackets, and no other way to call it.
         is_group: its usage says that it can, and it has no option and no argument of its own for that.
         is_led: its options may stand before the word of a command.
         reads_input: it reads its standard input where no argument says otherwise.
@@ -123,6 +126,7 @@ class Help:
     commands: tuple[str, ...] = ()
     variants: tuple[Variant, ...] = ()
     is_command: bool = True
+    may_run: bool = False
     is_group: bool = False
     is_led: bool = False
     reads_input: bool = False
@@ -162,6 +166,7 @@ def parse(text: str, words: Sequence[str]) -> Help:
         words: the program and its command, as they stand in its usage.
     """
     lines = [line[:MAX_LINE].expandtabs(8) for line in text.split("\n")[:MAX_LINES]]
+    lines = _without_words_in_usage(lines, words)
     lines = _unboxed(lines) if any(_BOX.match(line) for line in lines) else lines
     calls = [call for call, _ in zip(_usages(lines, words), range(MAX_FORMS), strict=False)]
     calls = [call for call in calls if not _ENDS.fullmatch(call)] or calls
@@ -200,6 +205,7 @@ def parse(text: str, words: Sequence[str]) -> Help:
         commands=commands,
         variants=variants,
         is_command=is_command,
+        may_run=bool(commands) and not is_own and any(form.command == "optional" for form in own),
         is_group=is_own and not is_command,
         is_led=any(form.is_led for form in forms),
         reads_input=reads_input,
@@ -207,6 +213,17 @@ def parse(text: str, words: Sequence[str]) -> Help:
         is_partial=bool(_PARTIAL.search(whole)),
         notes=("Read from its help text; what that does not say is not known.", *notes),
     )
+
+
+def _without_words_in_usage(lines: list[str], words: Sequence[str]) -> list[str]:
+    """`Usage: qr - Convert stdin to a QR code.` shows no form of a call: its sentence is what the program does."""
+    sentence = re.compile(
+        rf"^(\s*usage:?\s*(?:\S*/)?{re.escape(' '.join(words))})\s+[-\u2013\u2014]+\s+([A-Z]\w+ .+)$", re.I
+    )
+    for index, line in enumerate(lines[:MAX_USAGE_LINE]):
+        if found := sentence.match(line):
+            return [*lines[:index], found[1], "", found[2], *lines[index + 1 :]]
+    return lines
 
 
 def is_brief(read: Help) -> bool:
@@ -282,6 +299,22 @@ def hands_on(read: Help, below: Iterable[str]) -> bool:
         return False
     shared = {flag for text in below for flag in _shared(text.split("\n")[:MAX_LINES])}
     return all(shared & {*one.flags, *one.off_flags} for one in read.options)
+
+
+def works_without_command(read: Help, below: Iterable[str]) -> bool:
+    """Whether a program whose usage shows a command in brackets does something where none is named.
+
+    `Usage: NAME [OPTIONS] [COMMAND]` is how clap tells of that, and of a program that then says how it is called. What
+    works has options for its work: several that the help of no command lists.
+
+    Args:
+        read: of the program.
+        below: the helps of its commands.
+    """
+    if not read.may_run:
+        return False
+    told = {flag for text in below for flag in re.findall(r"(?<![\w-])--?[A-Za-z0-9][\w-]*", text)}
+    return sum(1 for one in read.options if not told & {*one.flags, *one.off_flags}) >= FEW_OPTIONS
 
 
 def _shown_alone(calls: Sequence[str], options: Sequence[Parameter]) -> Iterator[Parameter]:

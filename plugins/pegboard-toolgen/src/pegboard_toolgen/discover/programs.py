@@ -407,7 +407,7 @@ def _walk(
     if parsed.is_group or (parsed.is_command and help_text.hands_on(parsed, below)):
         yield LeftOut(f"program:{where}", "a group of commands: it has no option or argument of its own", where)
         return
-    if not parsed.is_command:
+    if not (parsed.is_command or help_text.works_without_command(parsed, below)):
         return
     if not parsed.options and not parsed.positionals and not parsed.commands and not parsed.reads_input:
         yield LeftOut(f"program:{where}", "its help shows neither options nor arguments", where)
