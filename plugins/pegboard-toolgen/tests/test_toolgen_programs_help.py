@@ -531,3 +531,12 @@ def test_what_works_without_its_commands_has_options_that_none_of_them_has(below
     assert help_text.works_without_command(read, below) is works
     required = help_text.parse(OPTIONAL_COMMAND.replace("[COMMAND]", "<COMMAND>"), ("tree",))
     assert not help_text.works_without_command(required, below)
+
+
+def test_what_a_program_says_in_the_place_of_its_help_is_told(asked) -> None:
+    path, _ = asked("echo 'error: no toolchain is configured' >&2; echo 'try later' >&2; exit 1")
+    with pytest.raises(DiscoveryError, match=r"gives no help for --help; it says: error: no toolchain is configured$"):
+        discover_program(str(path))
+    mute, _ = asked("exit 1")
+    with pytest.raises(DiscoveryError, match=r"gives no help for --help$"):
+        discover_program(str(mute))

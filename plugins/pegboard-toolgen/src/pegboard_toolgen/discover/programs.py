@@ -325,9 +325,11 @@ def read_answer(data: bytes, program: str, kind: Way | None, *, why: str = "") -
 
 def _ask_for_help(found: _Found) -> _Look:
     end = time.monotonic() + HELP_ALL_S
-    first = _help(found, (), ("--help",)) or _page(found, ())
+    said: list[str] = []
+    first = _help(found, (), ("--help",), said) or _page(found, ())
     if first is None:
-        raise DiscoveryError(f"{found.name} gives no help for --help", hint="describe it by hand in the manifest")
+        told = f"; it says: {said[0]}" if said else ""
+        raise DiscoveryError(f"{found.name} gives no help for --help{told}", hint="describe it by hand in the manifest")
     first = _whole_help(found, first)
     found = attrs.evolve(found, about=_package_says(found.file))
     texts: list[str] = [first]
@@ -494,8 +496,14 @@ def _command(levels: tuple[Level, ...], parsed: help_text.Help, notes: tuple[str
     )
 
 
-def _help(found: _Found, path: tuple[str, ...], questions: tuple[str, ...]) -> str | None:
-    """The help of one command, or None: one question after the other until it answers, bounded in time and size."""
+def _help(
+    found: _Found, path: tuple[str, ...], questions: tuple[str, ...], said: list[str] | None = None
+) -> str | None:
+    """The help of one command, or None: one question after the other until it answers, bounded in time and size.
+
+    Args:
+        said: takes the first line of each answer that is not a help.
+    """
     say(f"reading the help of {' '.join((found.name, *path))}")
     for question in questions:
         command = [str(found.file), *found.arguments, *path, *question.split()]
@@ -505,7 +513,15 @@ def _help(found: _Found, path: tuple[str, ...], questions: tuple[str, ...]) -> s
             return None
         if text := _said(finished):
             return text
+        if said is not None and (line := _first_line(finished)):
+            said.append(line)
     return None
+
+
+def _first_line(finished: Finished) -> str:
+    """What a program says first, where it complains: `error: no toolchain is configured`."""
+    text = (finished.stderr or finished.stdout)[:MAX_HELP].decode("utf-8", "replace").strip()
+    return sanitise(text.partition("\n")[0], 160, one_line=True)
 
 
 def _said(finished: Finished) -> str | None:
