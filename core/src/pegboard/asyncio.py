@@ -33,6 +33,7 @@ import trio
 
 from pegboard._api import open_host as open_host_of_trio
 from pegboard._renamed import Former
+from pegboard.context import CallContext
 from pegboard.sync import HostInThread, HostThread, SessionInThread
 from pegboard.tools import Tool, is_async, tool
 
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from pegboard.config import Config
-    from pegboard.context import CallContext
     from pegboard.host import Host
     from pegboard.registry import Snapshot
     from pegboard.registry.board import Board
@@ -230,7 +230,7 @@ class AsyncioHost(HostInThread):
         @functools.wraps(handler)
         async def run(*args: Any, **kwargs: Any) -> Any:
             def mine(value: Any) -> Any:
-                return AsyncioContext(value, thread, loop) if _is_context(value) else value
+                return AsyncioContext(value, thread, loop) if isinstance(value, CallContext) else value
 
             given = [mine(one) for one in args]
             named = {name: mine(one) for name, one in kwargs.items()}
@@ -269,12 +269,6 @@ class AsyncioContext:
 
 async def _over(loop: asyncio.AbstractEventLoop, function: Callable[..., Any], *arguments: Any) -> Any:
     return await _ask_asyncio(loop, partial(function, *arguments))
-
-
-def _is_context(value: object) -> bool:
-    from pegboard.context import CallContext
-
-    return isinstance(value, CallContext)
 
 
 class _Opening:

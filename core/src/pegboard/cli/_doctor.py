@@ -89,20 +89,17 @@ def _resources(run: ProgramRun) -> Iterator[Finding]:
     async def look(host: Host) -> dict[str, str]:
         return dict(host.lost_resources)
 
+    what = "resources would not open"
     try:
         lost = run.open_host(look, timeout_s=OPEN_S)
     except PegboardError as problem:
-        yield Finding("resources would not open", "the host", problem.message, problem.hint or "repair its settings")
+        yield Finding(what, "the host", problem.message, problem.hint or "repair its settings")
     except trio.TooSlowError:
         why = f"a plugin's resources did not open and close within {OPEN_S:g} s"
-        yield Finding(
-            "resources would not open", "the host", why, "repair what they connect to, or leave the plugin out"
-        )
+        yield Finding(what, "the host", why, "repair what they connect to, or leave the plugin out")
     else:
         for plugin, cause in lost.items():
-            yield Finding(
-                "resources would not open", f"plugin {plugin}", cause, f"repair [plugins.{plugin}], or uninstall it"
-            )
+            yield Finding(what, f"plugin {plugin}", cause, f"repair [plugins.{plugin}], or uninstall it")
     finally:
         board.sources = sources
 

@@ -11,7 +11,7 @@ import functools
 import os
 import sys
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -22,10 +22,13 @@ from pegboard.cli._text import printable, printable_line
 from pegboard.errors import ConfigError, PegboardError, ToolError, UntrustedError, reason_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from pegboard.contract import Finding
     from pegboard.registry.asking import PluginRecord
+    from pegboard.registry.board import Board
+
+T = TypeVar("T")
 
 COMMANDS = {
     "batch": "pegboard.cli._batch",
@@ -190,10 +193,7 @@ class Program(click.Group):
     @staticmethod
     def board_tools(ctx: click.Context) -> Collection[str]:
         """Names of tools, as far as they are known without any server."""
-        try:
-            return _run_of(ctx).load_board(lenient=True).visible_tools().plans
-        except PegboardError:
-            return ()
+        return _asked_of_board(ctx, lambda board: board.visible_tools().plans) or ()
 
     def add_command(self, cmd: click.Command, name: str | None = None) -> None:
         """Take a command of a plugin, unless its name is taken."""
@@ -421,6 +421,14 @@ def _run_of(ctx: click.Context | None) -> ProgramRun:
     return run if isinstance(run, ProgramRun) else ProgramRun(**_said(ctx.find_root().params))
 
 
+def _asked_of_board(ctx: click.Context, ask: Callable[[Board], T]) -> T | None:
+    """What the board of this run says, for words that only help; None: it says nothing, and why is said elsewhere."""
+    try:
+        return ask(_run_of(ctx).load_board(lenient=True))
+    except PegboardError:
+        return None
+
+
 def _said(params: dict[str, Any]) -> dict[str, Any]:
     renamed = {"plugin": "plugins"}
     return {renamed.get(key, key): value for key, value in params.items() if key != "version"}
@@ -466,21 +474,16 @@ def _options() -> list[click.Parameter]:
 
 def complete_tool(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Names of tools for the shell."""
-    try:
-        names = _run_of(ctx).load_board(lenient=True).visible_tools().offered.plans
-    except PegboardError:
-        return []
-    return sorted(name for name in names if name.startswith(incomplete))
+    names = _asked_of_board(ctx, lambda board: board.visible_tools().offered.plans)
+    return sorted(name for name in names or () if name.startswith(incomplete))
 
 
 def complete_argument(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Parameters of the tool that is called, and their values, for the shell."""
     from pegboard.cli._arguments import completions
 
-    try:
-        entry = _run_of(ctx).load_board(lenient=True).visible_tools().plans.get(ctx.params.get("name") or "")
-    except PegboardError:
-        return []
+    name = ctx.params.get("name") or ""
+    entry = _asked_of_board(ctx, lambda board: board.visible_tools().plans.get(name))
     if entry is None:
         return []
     return completions(entry.tool.input_schema, ctx.params.get("pairs") or (), incomplete)
@@ -488,8 +491,5 @@ def complete_argument(ctx: click.Context, param: click.Parameter, incomplete: st
 
 def complete_dialect(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Names of dialects for the shell."""
-    try:
-        names = _run_of(ctx).load_board(lenient=True).dialects
-    except PegboardError:
-        return []
-    return sorted(name for name in names if name.startswith(incomplete))
+    names = _asked_of_board(ctx, lambda board: board.dialects)
+    return sorted(name for name in names or () if name.startswith(incomplete))

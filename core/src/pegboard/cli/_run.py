@@ -110,12 +110,9 @@ class ProgramRun(Shown):
             PluginError: a plugin failed whose failure is fatal.
         """
         if self._board is None:
-            from pegboard.registry.board import load_board
-
             self._require_mcp()
-            with waiting("loading the plugins") as wait, _naming_plugins(wait), running_third_party_code():
-                board = load_board(self.config, list(self.plugins) or None, overrides=self.overrides)
-                board.limit_stores.default = LIMIT_STORE
+            with waiting("loading the plugins") as wait, _naming_plugins(wait):
+                board = self._load(self.config, overrides=self.overrides)
             if not lenient:
                 self._require_tools(board)
             self._board = board
@@ -185,11 +182,7 @@ class ProgramRun(Shown):
         Raises:
             PegboardError: that does not load either.
         """
-        from pegboard.registry.board import load_board
-
-        with running_third_party_code():
-            self._board = load_board({}, list(self.plugins) or None)
-            self._board.limit_stores.default = LIMIT_STORE
+        self._board = self._load({})
         return self._board
 
     def load_own_board(self) -> Board:
@@ -200,11 +193,14 @@ class ProgramRun(Shown):
             PegboardError: that does not load either.
         """
         from pegboard.config import load_config
+
+        return self._load(load_config(overrides=self.overrides, look=False, hold=True))
+
+    def _load(self, config: str | Mapping[str, Any] | Config | None, **options: Any) -> Board:
         from pegboard.registry.board import load_board
 
-        config = load_config(overrides=self.overrides, look=False, hold=True)
         with running_third_party_code():
-            board = load_board(config, list(self.plugins) or None)
+            board = load_board(config, list(self.plugins) or None, **options)
         board.limit_stores.default = LIMIT_STORE
         return board
 

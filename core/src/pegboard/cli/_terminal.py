@@ -159,24 +159,25 @@ def columns_of(stream: TextIO | None) -> int:
 
     .. versionadded:: 0.1
     """
-    variable = os.environ.get("COLUMNS", "")
-    if variable.isdecimal() and int(variable):
-        return int(variable)
-    try:
-        return (0 if stream is None else os.get_terminal_size(stream.fileno()).columns) or COLUMNS
-    except (OSError, ValueError):
-        return COLUMNS
+    return _said_by("COLUMNS") or _size_of(stream)[0] or COLUMNS
 
 
 def rows_of(stream: TextIO | None) -> int:
     """How many lines the terminal has; `LINES` of the environment wins."""
-    variable = os.environ.get("LINES", "")
-    if variable.isdecimal() and int(variable):
-        return int(variable)
+    return _said_by("LINES") or _size_of(stream)[1] or ROWS
+
+
+def _said_by(variable: str) -> int:
+    said = os.environ.get(variable, "")
+    return int(said) if said.isdecimal() else 0
+
+
+def _size_of(stream: TextIO | None) -> tuple[int, int]:
+    """Columns and lines; 0 is not known. `shutil.get_terminal_size` asks stdout alone, whatever stream is meant."""
     try:
-        return (0 if stream is None else os.get_terminal_size(stream.fileno()).lines) or ROWS
-    except (OSError, ValueError):
-        return ROWS
+        return (0, 0) if stream is None else os.get_terminal_size(stream.fileno())
+    except (OSError, ValueError):  # no terminal, or closed
+        return 0, 0
 
 
 def cells_of(character: str) -> int:

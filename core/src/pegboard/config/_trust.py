@@ -75,7 +75,8 @@ def trust(file: Path, *, named: Iterable[Path] = (), state_dir: Path | None = No
         trusted = {one: known for one, known in trusted.items() if os.path.lexists(one)}
     trusted |= {**stamps, _key(file): digest}
     try:
-        _write(folder / FILE, json.dumps(trusted, indent=1, sort_keys=True) + "\n")
+        private_folder(folder)
+        write_private(folder / FILE, (json.dumps(trusted, indent=1, sort_keys=True) + "\n").encode("utf-8"))
     except OSError as problem:
         raise ConfigError(
             f"{folder / FILE} cannot be written: {problem.strerror}",
@@ -140,8 +141,3 @@ def _read(path: Path) -> dict[str, str]:
     if not isinstance(trusted, dict):
         return {}
     return {file: digest for file, digest in trusted.items() if isinstance(digest, str)}
-
-
-def _write(path: Path, text: str) -> None:
-    private_folder(path.parent)
-    write_private(path, text.encode("utf-8"))
