@@ -447,8 +447,7 @@ class _Slot:
 
     def set_state(self, state: SourceState, reason: str | None = None) -> None:
         """Say how the source is doing; whoever misses a tool of its is told the reason."""
-        self._board.set_source_state(self._name, SourceState(state), reason)
-        self._host.source_moved(self._name)
+        self._tell(SourceState(state), reason)
 
     def measure(self, name: str, value: float, attributes: Mapping[str, Any]) -> None:
         """`Host.measure`."""
@@ -456,14 +455,16 @@ class _Slot:
 
     def start(self) -> None:
         """Say that the source is starting; one that crashed keeps the reason until it offers something."""
-        self._board.set_source_state(self._name, SourceState.STARTING, *self._crash)
-        self._host.source_moved(self._name)
+        self._tell(SourceState.STARTING, *self._crash)
 
     def crashed(self, problem: BaseException) -> None:
         """Say that `run` raised: its text may hold anything, so callers are told its type alone."""
         told = f"it crashed ({type(problem).__name__}); its cause is in the host's log"
         self._crash = reason_of(problem), told
-        self._board.set_source_state(self._name, SourceState.BACKING_OFF, *self._crash)
+        self._tell(SourceState.BACKING_OFF, *self._crash)
+
+    def _tell(self, state: SourceState, reason: str | None, told: str | None = None) -> None:
+        self._board.set_source_state(self._name, state, reason, told)
         self._host.source_moved(self._name)
 
 

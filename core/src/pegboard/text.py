@@ -46,7 +46,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 __all__ = [
     "CLEANED",
@@ -267,10 +267,7 @@ def clean(text: str) -> tuple[str, Mapping[str, int]]:
 
     text, sequences = _sequences().subn("", text)
     text = _with_one_break(text, found)
-    flags = _flags().split(text) if "\U000e007f" in text else [text]
-    kept = "".join(
-        part if at % 2 else _stray().sub("", _tails().sub("", _never().sub("", part))) for at, part in enumerate(flags)
-    )
+    kept = _with_instead(text, "")
     if len(kept) < len(text):
         found.update(Counter(text) - Counter(kept))
     counts = Counter({ESCAPES: sequences} if sequences else {})
@@ -328,12 +325,17 @@ def _shown(text: str, escaped: Mapping[int, str]) -> str:
     def show(match: re.Match[str]) -> str:
         return match[0].translate(escaped)
 
-    text = re.sub("\r(?!\n)", show, text)
-    flags = _flags().split(text) if "\U000e007f" in text else [text]
-    return "".join(
-        part if at % 2 else _stray().sub(show, _tails().sub(show, _never().sub(show, part)))
-        for at, part in enumerate(flags)
-    )
+    return _with_instead(re.sub("\r(?!\n)", show, text), show)
+
+
+def _with_instead(text: str, instead: str | Callable[[re.Match[str]], str]) -> str:
+    """The text with something else in the place of what hides in it; the flags stay, which are made of tags."""
+    parts = _flags().split(text) if "\U000e007f" in text else [text]
+    # Every second one is a flag: `re.split` gives what a group of the pattern held too.
+    for at in range(0, len(parts), 2):
+        for hidden in (_never(), _tails(), _stray()):
+            parts[at] = hidden.sub(instead, parts[at])
+    return "".join(parts)
 
 
 def clean_value(value: Any) -> tuple[Any, Mapping[str, int]]:

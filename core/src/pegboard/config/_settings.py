@@ -85,8 +85,7 @@ def setting(
         "beside_file": beside_file,
         "help": help,
     }
-    if factory is not None:
-        return attrs.field(factory=factory, repr=not secret, converter=converter, validator=validator, metadata=marks)
+    default = default if factory is None else attrs.Factory(factory)
     return attrs.field(default=default, repr=not secret, converter=converter, validator=validator, metadata=marks)
 
 
