@@ -27,8 +27,8 @@ from pegboard.results import ToolResult
 from pegboard.schema import docstring, hints
 from pegboard.schema.hints import NOTHING, HintError, Scope
 from pegboard.schema.jsontext import shorten
-from pegboard.schema.kinds import is_anything, kinds_of
-from pegboard.schema.type_schemas import INPUT_LEAVES, OUTPUT_LEAVES, Schemas, add_default, wrapped_leaf
+from pegboard.schema.kinds import INPUT_LEAVES, is_anything, kinds_of
+from pegboard.schema.type_schemas import OUTPUT_LEAVES, Schemas, add_default, wrapped_leaf
 
 Bind = Callable[[Mapping[str, Any]], "dict[str, Any] | Faults"]
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 
 import sys
 from datetime import date, datetime, time, timedelta
-from typing import Any, TypeVar, get_origin
+from typing import TYPE_CHECKING, Any, TypeVar, get_origin
 from uuid import UUID
 
+from pegboard._frozen import FrozenDict, freeze
 from pegboard.schema import hints
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 V = TypeVar("V")
 
@@ -80,21 +84,32 @@ def _name_of(hint: Any) -> str | None:
     return None
 
 
-_TEXT = frozenset({"string"})
-_NUMBERS = frozenset({"integer", "number"})
-_LEAVES = ByType[frozenset[str]](
+def leaf(**schema: Any) -> FrozenDict:
+    """The schema of a type that holds no other."""
+    return freeze(schema)  # type: ignore[no-any-return]
+
+
+# A pattern beside each format: by itself a format describes and holds nothing (2020-12, validation, 7.2.1).
+INPUT_LEAVES = ByType[FrozenDict](
     {
-        str: _TEXT,
-        bool: frozenset({"boolean"}),
-        int: _NUMBERS,
-        float: _NUMBERS,
-        type(None): frozenset({"null"}),
-        "decimal.Decimal": _TEXT | _NUMBERS,
-        Any: frozenset(KINDS),
-        object: frozenset(KINDS),
-        **dict.fromkeys((date, datetime, time, timedelta, UUID, bytes, "pathlib.Path", "pathlib.PurePath"), _TEXT),
+        str: leaf(type="string"),
+        int: leaf(type="integer"),
+        float: leaf(type="number"),
+        bool: leaf(type="boolean"),
+        type(None): leaf(type="null"),
+        date: leaf(type="string", format="date", pattern=DATE),
+        datetime: leaf(type="string", format="date-time", pattern=DATETIME),
+        time: leaf(type="string", pattern=TIME),
+        timedelta: leaf(type="string", pattern=DURATION),
+        UUID: leaf(type="string", format="uuid", pattern=UUID_TEXT),
+        "decimal.Decimal": leaf(type=["string", "number"], pattern=DECIMAL),
+        bytes: leaf(type="string", contentEncoding="base64", pattern=BASE64),
+        "pathlib.Path": leaf(type="string", pattern=PATH),
+        "pathlib.PurePath": leaf(type="string", pattern=PATH),
     }
 )
+"""What has a JSON form of its own, and the schema of that, as arguments have it."""
+_NUMBERS = frozenset({"integer", "number"})
 
 
 def is_anything(hint: Any) -> bool:
@@ -104,7 +119,7 @@ def is_anything(hint: Any) -> bool:
 
 def is_leaf(hint: Any) -> bool:
     """Whether the type has a JSON form of its own; a hint that is not a class may not even have a hash."""
-    return hint is Any or (isinstance(hint, type) and hint in _LEAVES)
+    return is_anything(hint) or (isinstance(hint, type) and hint in INPUT_LEAVES)
 
 
 def kind_of(value: Any) -> str:
@@ -121,15 +136,23 @@ def kind_of(value: Any) -> str:
 def kinds_of(hint: Any) -> frozenset[str]:
     """The JSON types that values of the type are written as."""
     hint = hints.unwrap(hint)[0]
-    if (closed := hints.closed_values(hint)) is not None:
-        kinds = {kind_of(value) for _, value in closed}
-        return frozenset(kinds | _NUMBERS if kinds & _NUMBERS else kinds)
+    if is_anything(hint):
+        return frozenset(KINDS)
     if hints.is_union(hint):
         return frozenset().union(*map(kinds_of, hints.members(hint)))
     if is_leaf(hint):
-        return _LEAVES[hint]
+        types = INPUT_LEAVES[hint]["type"]
+        return _with_both_numbers([types] if isinstance(types, str) else types)
+    if (closed := hints.closed_values(hint)) is not None:
+        return _with_both_numbers(kind_of(value) for _, value in closed)
     origin = get_origin(hint) or hint
     return frozenset({"object" if hints.is_record(hint) or origin in hints.DICTS else "array"})
+
+
+def _with_both_numbers(kinds: Iterable[str]) -> frozenset[str]:
+    """A whole number may be written as either, whatever the type says (2020-12, core, 6.3)."""
+    found = frozenset(kinds)
+    return found | _NUMBERS if found & _NUMBERS else found
 
 
 def claims(union: list[Any]) -> dict[str, list[Any]]:

@@ -9,17 +9,15 @@ from __future__ import annotations
 import functools
 import re
 import typing
-from datetime import date, datetime, time, timedelta
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
-from uuid import UUID
 
 from pegboard._frozen import FrozenDict, FrozenList, freeze
 from pegboard.content import CONTENT_TYPES
 from pegboard.results import ToolResult
 from pegboard.schema import docstring, hints
-from pegboard.schema import kinds as written
 from pegboard.schema.hints import NOTHING, HintError, Scope, type_name
-from pegboard.schema.kinds import ByType, claims, kind_of, kinds_of
+from pegboard.schema.kinds import ANY_DATETIME, INPUT_LEAVES, ByType, claims, kind_of, kinds_of, leaf
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -27,33 +25,9 @@ if TYPE_CHECKING:
 _OPAQUE = frozenset({ToolResult, *CONTENT_TYPES})
 
 
-def _leaf(**schema: Any) -> FrozenDict:
-    return freeze(schema)  # type: ignore[no-any-return]
+_ANYTHING = leaf()
 
-
-_STRING = _leaf(type="string")
-_ANYTHING = _leaf()
-
-# A pattern beside each format: by itself a format describes and holds nothing (2020-12, validation, 7.2.1).
-INPUT_LEAVES = ByType[FrozenDict](
-    {
-        str: _STRING,
-        int: _leaf(type="integer"),
-        float: _leaf(type="number"),
-        bool: _leaf(type="boolean"),
-        type(None): _leaf(type="null"),
-        date: _leaf(type="string", format="date", pattern=written.DATE),
-        datetime: _leaf(type="string", format="date-time", pattern=written.DATETIME),
-        time: _leaf(type="string", pattern=written.TIME),
-        timedelta: _leaf(type="string", pattern=written.DURATION),
-        UUID: _leaf(type="string", format="uuid", pattern=written.UUID_TEXT),
-        "decimal.Decimal": _leaf(type=["string", "number"], pattern=written.DECIMAL),
-        bytes: _leaf(type="string", contentEncoding="base64", pattern=written.BASE64),
-        "pathlib.Path": _leaf(type="string", pattern=written.PATH),
-        "pathlib.PurePath": _leaf(type="string", pattern=written.PATH),
-    }
-)
-OUTPUT_LEAVES = ByType[FrozenDict]({**INPUT_LEAVES, datetime: _leaf(type="string", pattern=written.ANY_DATETIME)})
+OUTPUT_LEAVES = ByType[FrozenDict]({**INPUT_LEAVES, datetime: leaf(type="string", pattern=ANY_DATETIME)})
 # By identity: these schemas live as long as the module, so no id comes twice.
 _BARE_TYPES = {id(schema): schema["type"] for schema in INPUT_LEAVES.values() if list(schema) == ["type"]}
 
@@ -126,9 +100,9 @@ class Schemas:
 
     def _plain(self, hint: Any) -> FrozenDict:
         if isinstance(hint, type):
-            leaf = self._leaves.find(hint)
-            if leaf is not None:
-                return leaf
+            schema = self._leaves.find(hint)
+            if schema is not None:
+                return schema
             if hint in _OPAQUE:
                 raise HintError(f"{hint.__name__} is what a tool answers, and has no schema")
         if hint is Any or hint is object:
