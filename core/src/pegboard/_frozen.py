@@ -16,6 +16,8 @@ def _refuse(self: object, *args: object, **kwargs: object) -> NoReturn:
     raise TypeError("this value is frozen; pegboard.thaw() makes a copy that may be changed")
 
 
+# Subclasses, and not `types.MappingProxyType` or tuples: the encoder of `json`, `fastjsonschema` and `isinstance` of
+# third parties know dict and list alone. What calls `dict.__setitem__` itself gets past it, as past any Python class.
 class FrozenDict(dict[str, Any]):
     """A dict that refuses to change. Copies of it are itself; `dict(...)` and `thaw(...)` copy."""
 

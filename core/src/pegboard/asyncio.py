@@ -87,6 +87,8 @@ async def _ask_trio(thread: HostThread, work: Callable[[], Awaitable[T]]) -> T:
 
     thread.start_soon(run)
     try:
+        # Shielded: a task that is cancelled cancels the future that it waits for (`asyncio.Task.cancel`), and then
+        # nobody would hear how the call ended.
         return await asyncio.shield(answer)
     except asyncio.CancelledError:
         if answer.cancelled():  # nobody but us cancels it
@@ -127,6 +129,7 @@ async def _outwait(answer: asyncio.Future[Any]) -> None:
     """Wait until it is there, however often the task is cancelled meanwhile."""
     while not answer.done():
         try:
+            # `wait` leaves what it waits for as it is when it is cancelled; `wait_for` would cancel it.
             await asyncio.wait([answer])
         except asyncio.CancelledError:
             continue

@@ -410,7 +410,8 @@ class Host:
                     if trio.current_time() - began > BACK_OFF_S[1]:
                         pause_s = BACK_OFF_S[0]
                     slot.crashed(problem)
-                    # Jitter: sources that one outage ended do not all come back in the same moment, again and again.
+                    # Jitter: sources that one outage ended do not all come back in the same moment, again and again
+                    # (Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog, 2015).
                     await trio.sleep(pause_s * random.uniform(0.5, 1.5))
                     pause_s = min(2 * pause_s, BACK_OFF_S[1])
                 else:

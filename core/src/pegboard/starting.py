@@ -38,8 +38,10 @@ def collector_paused() -> Iterator[None]:
         yield
     finally:
         if gc.get_count()[0] > FEW and not _has_frozen():
+            # `freeze` is for programs that fork (bpo-31558). Followed by `unfreeze` it is the one way to make values
+            # old without a collection: they go into the oldest generation, where a full collection finds them.
             gc.freeze()
-            gc.unfreeze()  # into the oldest generation, where a full collection finds it
+            gc.unfreeze()
         gc.enable()
 
 

@@ -232,6 +232,7 @@ class HostThread:
         Raises:
             RuntimeError: the host has ended.
         """
+        # As `asyncio.to_thread` does: the trace of whoever asks goes along, and what else a context variable holds.
         context = contextvars.copy_context()
 
         def start() -> None:

@@ -196,6 +196,8 @@ _kept: deque[CoreValidator] = deque()
 def _keep(validator: CoreValidator) -> None:
     """Note a validator that was made ready, and let one go that was not used since the hand came by last (a clock, not
     a list to reorder: a call pays one attribute for it)."""
+    # The "second chance" of page replacement (Corbató, "A paging experiment with the Multics system", 1968): nearly as
+    # good as to drop the least recently used one, and a use costs no look into a list.
     _kept.append(validator)
     while len(_kept) > MAX_COMPILED:
         oldest = _kept.popleft()

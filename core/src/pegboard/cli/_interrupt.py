@@ -42,6 +42,8 @@ def leaving_promptly(last_words: Callable[[], object] | None = None) -> Iterator
         if callable(before):
             before(number, frame)
 
+    # In front of trio's handler, which is called too: two handlers of one signal are a chain by hand (signal(2) keeps
+    # one), and the watchdog has to see Ctrl-C also where trio may not raise yet.
     signal.signal(signal.SIGINT, watch)
     try:
         yield

@@ -75,7 +75,7 @@ def _descendants() -> list[int]:
     parents: dict[int, int] = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError, ValueError, IndexError):
-            # The second field is a name in brackets, which may hold anything.
+            # The second field is a name in brackets, which may hold anything; the fourth is the parent (proc(5)).
             parents[int(stat.parent.name)] = int(stat.read_bytes().rpartition(b")")[2].split()[1])
     found = [os.getpid()]
     for parent in found:

@@ -162,6 +162,7 @@ def discard_output() -> None:
 
 
 def _drop(stream: TextIO | None) -> None:
+    # As Python's own manual has it (library/signal, "Note on SIGPIPE"): what is flushed at the end goes nowhere.
     with contextlib.suppress(OSError, ValueError, AttributeError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         if stream is not None:

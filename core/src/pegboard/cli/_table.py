@@ -86,6 +86,8 @@ def _widths(
     ]
     if sum(least) > room:
         return None
+    # Between the least and the most that a column may take, as the automatic tables of CSS (2.2, 17.5.2.2). The widest
+    # gives way first, down to the next one, so that what is narrow stays whole.
     while sum(widths) > room:
         widest = max((index for index in range(count) if widths[index] > least[index]), key=widths.__getitem__)
         others = sorted((widths[index] for index in range(count) if widths[index] > least[index]), reverse=True)[1:]

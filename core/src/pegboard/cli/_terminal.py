@@ -58,7 +58,9 @@ def keep_stdout() -> None:
     for number in range(3):
         try:
             os.fstat(number)
-        except OSError:  # closed: it is taken, or the next file that is opened would have its number
+        # Closed: it is taken, or the next file that is opened would have its number, since `open` gives the lowest that
+        # is free (POSIX), and what is printed would go into that file.
+        except OSError:
             os.open(os.devnull, os.O_RDWR)
     own = sys.stdout
     try:

@@ -202,6 +202,7 @@ def expand(layer: Layer, environ: Mapping[str, str]) -> list[ConfigFault]:
 
         if "$" not in text:
             return text
+        # `${VAR:-default}` and the empty variable as in a shell (POSIX, 2.6.2); `$$` as in make and in Compose.
         whole = re.fullmatch(_VARIABLE, text)
         filled = re.sub(_VARIABLE, one, text)
         return LooseText(filled) if whole and whole["name"] else filled

@@ -77,6 +77,7 @@ def mask_text(text: str) -> str:
 
 def _mask_word(match: re.Match[str]) -> str:
     """A word without what stands between `://` and the last `@`: a password may hold any sign."""
+    # The last `@`, as browsers take it (WHATWG URL, authority state); by RFC 3986 a password has none unescaped.
     scheme, slashes, rest = match[0].partition("://")
     _, at, host = rest.rpartition("@")
     return f"{scheme}{slashes}{MASKED}@{host}" if at else match[0]

@@ -175,6 +175,7 @@ class _File:
             self._is_torn = False
             os.close(before)
         # After half a line, which a full disk leaves, the next one begins on a line of its own.
+        # `O_APPEND`: each write goes to the end as the file is then, whoever else writes to it (POSIX, write).
         data = b"\n" * self._is_torn + text.encode("utf-8", "backslashreplace")
         while data:
             count = os.write(self._number, data)

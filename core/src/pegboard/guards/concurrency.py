@@ -103,7 +103,7 @@ def make_guards(tool: Tool) -> Guard | None:
         if is_nested and not semaphore.value:
             return recursion()
         with trio.move_on_after(wait_s):
-            await semaphore.acquire()
+            await semaphore.acquire()  # trio gives places to those that wait in the order they came
             release: Callable[[], object] = semaphore.release
             if (store := context.session.host.limit_store) is not None:
                 try:

@@ -52,9 +52,9 @@ class Buckets:
         """Spend one call."""
         if len(self._expected_at) >= self._crowd:
             self._expected_at = {known: next_at for known, next_at in self._expected_at.items() if next_at > now}
-            self._crowd = max(
-                MAX_USERS, 2 * len(self._expected_at)
-            )  # or every call of a crowd would look through all of it
+            # Twice as many as are left, or every call of a crowd would look through all of it: so the looks cost a
+            # constant share of each call, as the growth of a list does.
+            self._crowd = max(MAX_USERS, 2 * len(self._expected_at))
         self._expected_at[user] = next_of(self._expected_at.get(user, now), now, self.count, self.period_s)
 
 

@@ -350,6 +350,8 @@ class SqliteStore:
     def _lease(
         self, connection: sqlite3.Connection, now: float, *, place: str, key: str, places: int, ttl_s: float
     ) -> bool:
+        # A place is a lease: who holds it renews it, and what nobody renews ends by itself (Gray and Cheriton,
+        # "Leases", 1989). Who waits has a number, and the lowest goes first, as with a ticket lock.
         connection.execute("DELETE FROM places WHERE ends_at <= ?", (now,))
         connection.execute("DELETE FROM turns WHERE ends_at <= ?", (now,))
         mine = connection.execute("SELECT number FROM turns WHERE key = ? AND owner = ?", (key, self._owner)).fetchone()

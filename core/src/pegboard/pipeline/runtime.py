@@ -59,6 +59,7 @@ class Threads:
         return Ticket(self, tool, call_id if type(call_id) is str else "")
 
     def _move(self, ticket: Ticket, *, over: bool) -> None:
+        # The handler's thread and the loop may come at once: which of them is first decides what is counted.
         with self._lock:
             if over:
                 ticket.is_over = True

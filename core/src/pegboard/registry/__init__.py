@@ -85,6 +85,7 @@ class Registry:
         for name in drop:
             plans.pop(name, None)
         plans.update(put or {})
+        # Copy on write, one assignment: readers take no lock, as in RCU (read-copy-update) of Linux.
         old, self.snapshot = self.snapshot, Snapshot(self.snapshot.version + 1, plans)
         # A copy: a watcher may end its own watch, or begin another, while it is told.
         for watcher in tuple(self._watchers):

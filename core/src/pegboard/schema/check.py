@@ -311,6 +311,8 @@ def _reference_faults(schema: Any, dialect: Dialect) -> list[Fault]:
 def _circles(edges: dict[int, list[tuple[int, Path]]]) -> list[Fault]:
     """Depth first, without recursion: an edge back to a schema that is still being left is a circle, and more than
     `MAX_REFERENCES` edges that are references, one after the other, are too many for the stack of any validator."""
+    # White, grey and black of the textbook (Cormen et al., "Introduction to Algorithms", depth-first search): what is
+    # in none of the two, in `active`, in `longest`.
     longest: dict[int, int] = {}  # for a schema that was left: the references that follow one another from it on
     for start in edges:
         active = {start}

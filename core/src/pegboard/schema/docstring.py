@@ -11,6 +11,7 @@ import inspect
 import re
 from typing import NamedTuple
 
+# Google: styleguide/pyguide.html, section 3.8; numpy: numpydoc's format; Sphinx: the field lists of its Python domain.
 _PARAMETERS = frozenset(
     {"args", "arguments", "attributes", "keyword args", "keyword arguments", "other parameters", "parameters", "params"}
 )

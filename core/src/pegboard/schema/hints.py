@@ -278,6 +278,8 @@ def unwrap(hint: Any) -> tuple[Any, tuple[Any, ...]]:
     if isinstance(hint, type):
         return hint, ()
     metadata: tuple[Any, ...] = ()
+    # What may stand around a type: Annotated (PEP 593), Required and NotRequired (655), Final (591), NewType (484), and
+    # a type variable, which is what it may be (484).
     while True:
         origin = typing.get_origin(hint)
         if origin is Annotated:
@@ -286,7 +288,7 @@ def unwrap(hint: Any) -> tuple[Any, tuple[Any, ...]]:
                 from pegboard.schema import models
 
                 marks = tuple(mark for one in marks for mark in (models.marks_of(one) if is_field(one) else (one,)))
-            metadata = marks + metadata
+            metadata = marks + metadata  # the inner ones first, as nested `Annotated` is flattened (PEP 593)
             hint = hint.__origin__
         elif origin in (typing.Required, typing.NotRequired, typing.Final):
             hint = hint.__args__[0]

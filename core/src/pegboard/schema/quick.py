@@ -140,6 +140,9 @@ def _take(hint: Any, within: tuple[type, ...]) -> Take | None:
     return None
 
 
+# By the very class: to `isinstance` a bool is an int, and a subclass may write itself as something else.
+
+
 def _take_bool(value: Any) -> Any:
     if value.__class__ is bool:
         return value

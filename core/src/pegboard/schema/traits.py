@@ -80,7 +80,9 @@ class _Search:
         if not isinstance(schema, dict):
             return None if schema is False else _is_open
         if id(schema) not in self._known:
-            self._known[id(schema)] = _is_open  # what leads back to itself may nest without end
+            # By identity: `refs` holds the document, so no id comes twice. And before it is looked at: what leads back
+            # to itself may nest without end.
+            self._known[id(schema)] = _is_open
             base = base if inside else base_inside(schema, base, self.refs.dialect)
             self._known[id(schema)] = self._look(schema, base)
         return self._known[id(schema)]

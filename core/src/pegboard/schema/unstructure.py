@@ -151,6 +151,8 @@ def _write_time(value: time) -> str:
 
 
 def _write_duration(value: timedelta) -> str:
+    # Days and seconds alone: months and years have no one length, and ISO 8601 lets an amount be more than the next
+    # larger unit, as in PT36H.
     sign, value = ("-", -value) if value < timedelta() else ("", value)
     seconds = f"{value.seconds}.{value.microseconds:06}" if value.microseconds else str(value.seconds)
     return f"{sign}P{value.days}DT{seconds}S"

@@ -306,6 +306,8 @@ def _count() -> dict[str, int]:
         if what == "descriptors":
             counts[what] = len(list(path.iterdir()))
         else:
+            # Of each thread, since a child belongs to the one that started it; not every kernel has it (proc(5),
+            # CONFIG_PROC_CHILDREN).
             children = [one / "children" for one in path.iterdir()]
             counts[what] = sum(len(one.read_text().split()) for one in children if one.exists())
     return counts
