@@ -147,6 +147,25 @@ async def test_progress_goes_to_whoever_listens_or_nowhere(hosted: Any) -> None:
     assert heard == [("mine", 1, 3, "one"), ("mine", 2, None, None)]
 
 
+async def test_progress_that_has_no_json_form_is_not_told(hosted: Any) -> None:
+    """A client of MCP was sent `null` in the place of a number."""
+    heard: list[Any] = []
+
+    @tool
+    async def work(context: CallContext) -> None:
+        for odd in (float("nan"), float("inf"), float("-inf")):
+            await context.progress(odd, 3, "none")
+            await context.progress(1, odd, "one")
+        await context.progress(10**400, 10**401)
+
+    async def hear(*said: Any) -> None:
+        heard.append(said)
+
+    async with hosted(work) as host:
+        assert (await host.session(on_progress=hear).call("work", id="mine")).ok
+    assert heard == [("mine", 1, None, "one")] * 3 + [("mine", 10**400, 10**401, None)]
+
+
 async def test_a_context_names_the_call_the_tool_and_the_session(hosted: Any) -> None:
     import attrs
 

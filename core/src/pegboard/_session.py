@@ -6,6 +6,7 @@ import contextlib
 import os
 import time
 from collections.abc import Mapping
+from math import isfinite
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -42,6 +43,10 @@ AT_ONCE = 64
 """How many calls of `call_many` begin before the loop passes a checkpoint: trio runs all tasks that can go on in one
 turn.
 """
+
+
+def _is_number(value: Any) -> bool:
+    return not isinstance(value, float) or isfinite(value)
 
 
 class HostSession(Session):
@@ -365,7 +370,8 @@ class HostSession(Session):
         return self._host.resource(kind)
 
     async def report_progress(self, call_id: str, done: float, total: float | None, message: str | None) -> None:
-        if self._on_progress is not None:
+        if self._on_progress is not None and _is_number(done):  # NaN has no JSON form, and says nothing
+            total = total if total is not None and _is_number(total) else None
             await self._on_progress(call_id, done, total, message and clean(message)[0])
 
     @property

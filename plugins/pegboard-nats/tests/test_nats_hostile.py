@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ from pegboard_nats import source as source_module
 from pegboard_nats.client import Client, Servers
 from pegboard_nats.protocol import Message, TooLargeError
 from pegboard_nats.settings import GroupSettings, NatsSettings
-from pegboard_nats.source import Found, NatsSource, find_workers
+from pegboard_nats.source import MAX_VAIN, Found, NatsSource, find_workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -302,8 +303,88 @@ def test_whatever_a_worker_says_the_call_ends_and_is_not_said_undone_once_it_was
 async def test_definitions_that_are_not_what_their_hash_says_are_not_taken(page: Any) -> None:
     source = NatsSource("g", GroupSettings(), NatsSettings())
     for digest in ("0" * 40, "not.a.word", ""):
-        await source._fetch(Scripted([], alive=wire.to_bytes(page)), [digest])
+        await source._fetch(Scripted([], alive=wire.to_bytes(page)), {digest: 1})
         assert source._offered == {}
+
+
+def described(name: str, **more: Any) -> dict[str, Any]:
+    return {"definition": {"name": name, "description": "x", "input_schema": {}, "annotations": {}, **more}}
+
+
+class Endless(Scripted):
+    """A worker whose definitions do not end; each page takes that long."""
+
+    def __init__(self, size: int, took_s: float) -> None:
+        super().__init__([])
+        self.size = size
+        self.took_s = took_s
+
+    async def request(self, subject: str, payload: bytes = b"", *, timeout_s: float = 0, **_: Any) -> Message:
+        with trio.fail_after(timeout_s):
+            await trio.sleep(self.took_s)
+        self.sent.append((subject, payload))
+        start = wire.from_bytes(payload)["from"]
+        page = {"tools": [described(f"t{start}", title="x" * self.size)], "next": start + 1}
+        return Message("i", 1, None, {}, wire.to_bytes(page))
+
+
+@pytest.mark.parametrize(("size", "took_s"), [(900_000, 0), (1, 4.0), (1, 6.0)])
+async def test_definitions_that_do_not_end_are_given_up(autojump_clock: Any, size: int, took_s: float) -> None:
+    """One worker had a host take a gigabyte in four seconds, or wait for small pages without end."""
+    source, client = NatsSource("g", GroupSettings(), NatsSettings()), Endless(size, took_s)
+    many = {f"{number:040}": 1 for number in range(1000)}
+    with trio.fail_after(600), contextlib.suppress(trio.TooSlowError):
+        await source._fetch(client, many)
+    assert source._offered == {}
+    assert len(client.sent) * size <= MAX_VAIN * (wire.MAX_DEFINITIONS + size)
+
+
+async def test_all_versions_together_are_bounded_and_what_most_have_comes_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(wire, "MAX_DEFINITIONS", 2500)
+    builds = {wire.hash_of([one]): [one] for one in (described(f"t{number}", title="x" * 900) for number in range(5))}
+    counts = dict(zip(sorted(builds), (1, 1, 4, 2, 3), strict=True))
+
+    class Worker(Scripted):
+        async def request(self, subject: str, payload: bytes = b"", **_: Any) -> Message:
+            await trio.lowlevel.checkpoint()
+            tools = builds[subject.rpartition(".")[2]]
+            return Message("i", 1, None, {}, wire.to_bytes({"tools": tools, "next": None}))
+
+    source = NatsSource("g", GroupSettings(), NatsSettings())
+    await source._fetch(Worker([]), counts)
+    assert [counts[digest] for digest in source._offered] == [4, 3]
+
+
+async def test_a_definition_with_a_number_that_json_does_not_have_does_not_crash_the_source() -> None:
+    """NaN came through to where the definitions are kept, which crashed."""
+    source = NatsSource("g", GroupSettings(), NatsSettings())
+    for number in (b"NaN", b"-Infinity", b"1e999"):
+        odd = b'{"tools": [{"definition": {"name": "act", "const": %b}}], "next": null}' % number
+        assert wire.from_bytes(odd) == {}
+        await source._fetch(Scripted([], alive=odd), {wire.hash_of([]): 1})
+    assert wire.from_bytes(b'{"a": [1.5, -2e3, 7]}') == {"a": [1.5, -2000.0, 7]}
+    for build in source._offered.values():
+        assert build.hashes == {}
+
+
+async def test_what_workers_say_of_themselves_is_bounded(autojump_clock: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Loud(Scripted):
+        async def ask(self, mailbox: Any, *_: Any, **__: Any) -> None:
+            await trio.lowlevel.checkpoint()
+            for number in range(20):
+                metadata = {"prefix": "pb", "group": "g", "hash": "h", "x": "y" * (50_000 if number % 2 else 900)}
+                said = {"name": wire.SERVICE, "id": f"w{number}", "metadata": metadata}
+                self.say(mailbox, [says(None, wire.to_bytes(said))])
+
+    every = await find_workers(Loud([]), "INFO", "pb", "g")
+    assert [one["id"] for one in every.answers] == [f"w{number}" for number in range(0, 20, 2)]
+    assert every.is_whole
+    monkeypatch.setattr("pegboard_nats.source.MAX_SAID_BY_ALL", 200_000)
+    some = await find_workers(Loud([]), "INFO", "pb", "g")
+    assert 0 < len(some.answers) < 10
+    assert not some.is_whole
 
 
 # -- many workers on a narrow line

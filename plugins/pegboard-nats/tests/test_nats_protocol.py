@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pegboard.tools import MAX_NAME
+from pegboard_nats import wire
 from pegboard_nats.protocol import (
     HEAD,
     MAX_HEADERS,
@@ -28,6 +30,7 @@ from pegboard_nats.protocol import (
     State,
     TooLargeError,
 )
+from pegboard_nats.settings import MAX_WORD
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -192,7 +195,7 @@ def test_what_is_published_can_be_read(subject: str, heads: dict[str, str], payl
     assert opened().receive(said) == [Message(subject, 3, reply, heads, payload)]
 
 
-@pytest.mark.parametrize("subject", ["", ".", "a.", ".a", "a b", "a\r\nPUB b 0", "a.*", ">", "a\x00", "a" * 1025])
+@pytest.mark.parametrize("subject", ["", ".", "a.", ".a", "a b", "a\r\nPUB b 0", "a.*", ">", "a\x00", "a" * 2049])
 def test_what_is_no_subject_is_not_published_to(subject: str) -> None:
     with pytest.raises(LocalProtocolError):
         opened().publish(subject)
@@ -304,3 +307,14 @@ def test_nothing_is_sent_before_the_server_let_us_in() -> None:
     for attempt in (lambda: one.publish("a"), lambda: one.subscribe(1, "a"), one.ping, one.connect):
         with pytest.raises(LocalProtocolError, match="the link is await_pong"):
             attempt()
+
+
+@pytest.mark.parametrize("letter", ["a", ".", "\u00e9", "\U0001f600", "%"])
+def test_every_name_that_a_tool_may_have_is_a_subject(letter: str) -> None:
+    """A worker ended over a name of 128 letters that are escaped as twelve each."""
+    name = letter * MAX_NAME
+    where = wire.Subjects("p" * MAX_WORD, "g" * MAX_WORD).call(name)
+    proto = opened()
+    for line in (proto.subscribe(1, where, wire.QUEUE), proto.publish(where, reply="_INBOX.host." + "f" * 40)):
+        assert len(line) < 4096  # `max_control_line` of a server
+    assert wire.unescape(where.rpartition(".")[2]) == name

@@ -32,8 +32,9 @@ MAX_MESSAGE = 64 * 1024 * 1024
 """Of a message with its headers, in bytes: no server lets more through (`max_payload`)."""
 MAX_HEADERS = 100
 """How many headers of one message are read."""
-MAX_SUBJECT = 1_024
-"""Of a subject, in characters."""
+MAX_SUBJECT = 2_048
+"""Of a subject, in characters: every name of a tool fits, also of 128 letters that are escaped as twelve each. A server
+reads lines of 4,096 bytes (`max_control_line`)."""
 MAX_DIGITS = 10
 """Of a number that the server says."""
 

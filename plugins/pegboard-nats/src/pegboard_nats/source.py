@@ -52,7 +52,16 @@ ANSWER_S = 1.0
 """How long the first worker may take."""
 MOST_S = 5.0
 """How long all of them may take."""
+PAGE_S = 5.0
+"""How long a page of definitions may take, of the usual size."""
 MAX_WORKERS = 10_000
+MAX_SAID = 32 * 1024
+MAX_SAID_BY_ALL = 64 * 1024 * 1024
+"""Of what a worker says of itself, and all of them together, in bytes."""
+MAX_BUILDS = 100
+"""Versions of a group's definitions that are looked at, those that most workers have."""
+MAX_VAIN = 3
+"""How many of them may be asked for in vain, before the others wait for the next look."""
 SETTLE_S = 0.05
 SETTLE_EACH_S = 0.001
 MAX_SETTLE_S = 5.0
@@ -214,7 +223,7 @@ class NatsSource:
         await self._adopt(counts, slot)
         return SourceState.READY, None
 
-    async def _fetch(self, client: Client, counts: Iterable[str]) -> None:
+    async def _fetch(self, client: Client, counts: Mapping[str, int]) -> None:
         """Ask for definitions that are not known yet; what is not what its hash says is left out.
 
         Raises:
@@ -225,30 +234,50 @@ class NatsSource:
         from pegboard_nats.mailbox import LinkError
 
         known = self._offered
-        self._offered = {digest: known[digest] for digest in counts if digest in known}
+        wanted = sorted(counts, key=lambda digest: (-counts[digest], digest))[:MAX_BUILDS]  # what most have is first
+        self._offered = {digest: known[digest] for digest in wanted if digest in known}
         problem: Exception | None = None
-        for digest in counts:
-            if digest in known or not digest.isalnum():
+        vain = 0
+        for digest in wanted:
+            room = wire.MAX_DEFINITIONS - sum(build.size for build in self._offered.values())
+            if digest in known or not digest.isalnum() or vain >= MAX_VAIN:
                 continue
             try:
-                definitions = await self._definitions(client, digest)
+                definitions = await self._definitions(client, digest, room)
             except (LinkError, trio.TooSlowError) as one:  # who has it may have gone; the others are there
                 problem = one
+                vain += isinstance(one, trio.TooSlowError)
                 continue
             if wire.hash_of(definitions) == digest:
                 self._offered[digest] = Build.of(definitions)
             else:
+                vain += 1
                 log.warning("definitions of the group %s are not what their hash says", self._subjects.group)
         if problem is not None and not self._offered:
             raise problem
 
-    async def _definitions(self, client: Client, digest: str) -> list[dict[str, Any]]:
+    async def _definitions(self, client: Client, digest: str, room: int) -> list[dict[str, Any]]:
+        """All pages of them. Each takes as long as its size allows, so that no worker holds us with small ones.
+
+        Raises:
+            LinkError, trio.TooSlowError: they could not be had.
+        """
+        import trio
+
         found: list[dict[str, Any]] = []
         start: Any = 0
+        left_s = PAGE_S
         while type(start) is int and len(found) < wire.MAX_TOOLS:
             where = self._subjects.of("definitions", digest)
             async with client.large:
-                answer = await client.request(where, wire.to_bytes({"from": start}), timeout_s=ANSWER_S * 5)
+                asked = trio.current_time()
+                answer = await client.request(where, wire.to_bytes({"from": start}), timeout_s=min(left_s, PAGE_S))
+                left_s += PAGE_S * len(answer.payload) / wire.PAGE - (trio.current_time() - asked)
+            room -= len(answer.payload)
+            if room < 0:
+                group, most = self._subjects.group, wire.MAX_DEFINITIONS
+                log.warning("definitions of the group %s take more than %s bytes, and are left out", group, most)
+                return []
             page = wire.from_bytes(answer.payload)
             tools = page.get("tools")
             given = [one for one in tools if isinstance(one, dict)] if isinstance(tools, list) else []
@@ -324,11 +353,13 @@ class Build(NamedTuple):
     """What workers of one build offer.
 
     Args:
+        size: of its definitions, in bytes.
         hashes: of each definition, by the name of the tool.
         packed: the definitions as canonical JSON, compressed to some hundredths, since they are alike. They are read
             when another build comes or goes.
     """
 
+    size: int
     hashes: dict[str, bytes]
     packed: bytes
 
@@ -336,8 +367,8 @@ class Build(NamedTuple):
     def of(cls, definitions: Iterable[dict[str, Any]]) -> Build:
         """What is not a definition is left out."""
         texts = _by_name(definitions)
-        packed = zlib.compress("\n".join(texts.values()).encode("ascii"))  # no line break is in canonical JSON
-        return cls({name: _hash_of(text) for name, text in texts.items()}, packed)
+        text = "\n".join(texts.values()).encode("ascii")  # no line break is in canonical JSON
+        return cls(len(text), {name: _hash_of(one) for name, one in texts.items()}, zlib.compress(text))
 
     def texts(self) -> Iterable[tuple[bytes, str]]:
         """Each definition, by its hash."""
@@ -390,16 +421,20 @@ async def find_workers(
 
     where = f"$SRV.{verb}.{wire.SERVICE}" if group is None else wire.Subjects(prefix, group).of("service", verb)
     found: dict[str, dict[str, Any]] = {}
-    quiet = trio.CancelScope()
+    size, quiet = 0, trio.CancelScope()
     latest = trio.current_time() + most_s
     with client.replies() as mailbox, trio.move_on_after(ANSWER_S) as all_of_them:
         await client.ask(mailbox, where)
         with quiet:
             while len(found) < MAX_WORKERS:
                 try:
-                    said = wire.from_bytes((await mailbox.get()).payload)
+                    payload = (await mailbox.get()).payload
                 except NoRespondersError:
                     break
+                size += len(payload)
+                if size > MAX_SAID_BY_ALL:
+                    return Found(list(found.values()), False)
+                said = wire.from_bytes(payload) if len(payload) <= MAX_SAID else {}
                 metadata = said.get("metadata")
                 if not isinstance(metadata, dict) or metadata.get("prefix") != prefix:
                     continue  # whatever else is a service there, or of another system

@@ -18,6 +18,7 @@ from __future__ import annotations
 import hashlib
 import json
 from contextvars import ContextVar
+from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, unquote
 
@@ -61,9 +62,26 @@ EVENT, ERROR = "event", "error"
 """Kinds of answers to bots, beside `result`."""
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+
+
+def _finite(text: str) -> float:
+    """A number of a peer; NaN and Infinity come here too.
+
+    Raises:
+        ValueError: JSON does not have it.
+    """
+    number = float(text)
+    if not isfinite(number):
+        raise ValueError("a number that is not finite")
+    return number
+
+
+_decode = json.JSONDecoder(parse_constant=_finite, parse_float=_finite).decode
 _MARKS = frozenset(field.name for field in attrs.fields(Annotations) if field.init)
 
 MAX_TOOLS = 100_000
+MAX_DEFINITIONS = 64 * 1024 * 1024
+"""Of all definitions that a group offers just now, in bytes: some ten thousand tools, in several versions."""
 MAX_RESULT = 32 * 1024 * 1024
 """Of a result with all its parts, in bytes."""
 PAGE = 65_536
@@ -113,9 +131,9 @@ def to_bytes(value: Any) -> bytes:
 
 
 def from_bytes(payload: bytes) -> dict[str, Any]:
-    """The JSON object that a peer sent; an empty one where it is not one."""
+    """The JSON object that a peer sent; an empty one where it is not one, or has numbers that JSON does not."""
     try:
-        value = json.loads(payload.decode("utf-8", "surrogatepass"))  # else the encoding would be guessed first
+        value = _decode(payload.decode("utf-8", "surrogatepass"))  # else the encoding would be guessed first
     except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
