@@ -148,22 +148,21 @@ async def test_progress_goes_to_whoever_listens_or_nowhere(hosted: Any) -> None:
 
 
 async def test_progress_that_has_no_json_form_is_not_told(hosted: Any) -> None:
-    """A client of MCP was sent `null` in the place of a number."""
+    """A client of MCP was sent `null` in the place of a number, and an integer of 400 digits ended the call."""
     heard: list[Any] = []
 
     @tool
     async def work(context: CallContext) -> None:
-        for odd in (float("nan"), float("inf"), float("-inf")):
+        for odd in (float("nan"), float("inf"), float("-inf"), 10**400):
             await context.progress(odd, 3, "none")
             await context.progress(1, odd, "one")
-        await context.progress(10**400, 10**401)
 
     async def hear(*said: Any) -> None:
         heard.append(said)
 
     async with hosted(work) as host:
         assert (await host.session(on_progress=hear).call("work", id="mine")).ok
-    assert heard == [("mine", 1, None, "one")] * 3 + [("mine", 10**400, 10**401, None)]
+    assert heard == [("mine", 1, None, "one")] * 4
 
 
 async def test_a_context_names_the_call_the_tool_and_the_session(hosted: Any) -> None:

@@ -45,8 +45,11 @@ turn.
 """
 
 
-def _is_number(value: Any) -> bool:
-    return not isinstance(value, float) or isfinite(value)
+def _is_number(value: float) -> bool:
+    try:
+        return isfinite(value)
+    except OverflowError:  # an integer that no float can hold
+        return False
 
 
 class HostSession(Session):
@@ -370,7 +373,7 @@ class HostSession(Session):
         return self._host.resource(kind)
 
     async def report_progress(self, call_id: str, done: float, total: float | None, message: str | None) -> None:
-        if self._on_progress is not None and _is_number(done):  # NaN has no JSON form, and says nothing
+        if self._on_progress is not None and _is_number(done):  # what is not finite has no JSON form, and says nothing
             total = total if total is not None and _is_number(total) else None
             await self._on_progress(call_id, done, total, message and clean(message)[0])
 
