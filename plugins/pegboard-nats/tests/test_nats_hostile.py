@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from pegboard import ErrorCode, TextContent, ToolError, ToolResult, tool
 from pegboard_nats import calls, wire
 from pegboard_nats import source as source_module
+from pegboard_nats import worker as worker_module
 from pegboard_nats.client import Client, Servers
 from pegboard_nats.protocol import Message, TooLargeError
 from pegboard_nats.settings import GroupSettings, NatsSettings
@@ -496,6 +497,22 @@ async def test_odd_headers_of_a_host_end_in_an_answer_and_the_next_call_is_done(
                     kind = (message := await mailbox.get()).headers[wire.KIND]
             assert (kind == wire.STALE) == (headers.get(wire.FINGERPRINT) != add.fingerprint)
     assert ToolResult.from_json(json.loads(message.payload)).data == {"result": 3.0}
+
+
+@pytest.mark.parametrize(("left", "ends"), [("0", True), ("20", True), ("", False), ("-1", False), ("x", False)])
+async def test_a_call_of_which_no_time_is_left_is_ended(autojump_clock: Any, left: str, ends: bool) -> None:
+    """What was left as 0 was no deadline at all."""
+    scope = worker_module._scope_of({wire.DEADLINE_MS: left})
+    with trio.move_on_after(60), scope:
+        await trio.sleep_forever()
+    assert scope.cancelled_caught is ends
+
+
+@settings(max_examples=100)
+@given(st.text(st.characters(), max_size=20) | st.text(st.sampled_from("%.~ \n\ud800\udcff"), max_size=9))
+def test_whoever_calls_is_the_same_at_the_worker(user: str) -> None:
+    """Users whose names have halves of characters all came out as one."""
+    assert wire.unescape(wire.escape(user)) == user
 
 
 async def test_a_call_that_runs_is_not_begun_again_by_whoever_sends_it_again(

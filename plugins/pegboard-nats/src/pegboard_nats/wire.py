@@ -116,8 +116,11 @@ def escape(text: str) -> str:
 
 
 def unescape(text: str) -> str:
-    """What was escaped."""
-    return unquote(text, errors="replace")
+    """What was escaped, all of it: two users must not come out as one."""
+    try:
+        return unquote(text, errors="surrogatepass")
+    except UnicodeDecodeError:  # nobody escaped it
+        return unquote(text, errors="replace")
 
 
 def is_id(text: str) -> bool:

@@ -385,7 +385,7 @@ class Worker:
         if headers.get(wire.APPROVED):
             session.approvals.add(message.headers[wire.FINGERPRINT])
         call_id = clean(wire.unescape(headers.get(wire.CALL_ID, "")))[0] or None
-        wire.depth.set(_number(headers.get(wire.DEPTH)))
+        wire.depth.set(_number(headers.get(wire.DEPTH)) or 0)
         try:
             arguments = loads(message.payload, is_envelope=True)
         except JsonTextError as problem:
@@ -496,8 +496,8 @@ def _is_answered(message: Message) -> bool:
 def _scope_of(headers: Mapping[str, str]) -> trio.CancelScope:
     """What ends a call: its caller, or some time after its caller has given it up."""
     left_ms = _number(headers.get(wire.DEADLINE_MS))
-    return trio.CancelScope(deadline=trio.current_time() + left_ms / 1000 + GRACE_S if left_ms else inf)
+    return trio.CancelScope(deadline=trio.current_time() + left_ms / 1000 + GRACE_S if left_ms is not None else inf)
 
 
-def _number(text: str | None) -> int:
-    return int(text) if text is not None and text.isascii() and text.isdigit() and len(text) < 12 else 0
+def _number(text: str | None) -> int | None:
+    return int(text) if text is not None and text.isascii() and text.isdigit() and len(text) < 12 else None
