@@ -67,6 +67,15 @@ def test_a_program_that_the_project_built_is_found_where_it_lies(tmp_path: Path,
     assert source.where == str(tmp_path / "target/release/dogs")
 
 
+SETUP = """
+import os, setuptools
+POINTS = {"console_scripts": "p = d:main"}
+NAME = "dogs"
+os.abort()
+setuptools.setup(name=NAME, version="1.2", description=os.environ["X"], entry_points=%s)
+"""
+
+
 @pytest.mark.parametrize(
     ("files", "runtime", "programs"),
     [
@@ -88,6 +97,10 @@ def test_a_program_that_the_project_built_is_found_where_it_lies(tmp_path: Path,
         ({"Gemfile": ""}, "ruby", []),
         ({"composer.json": "{}"}, "php", []),
         ({"setup.py": "import os; os.abort()"}, "python", []),
+        ({"setup.py": SETUP % '{"console_scripts": ["d = d:main", "e=d:other", 3], "x": NAMES}'}, "python", ["d", "e"]),
+        ({"setup.py": SETUP % '"[console_scripts]\\nd = d:main\\n[other]\\ne = d:x\\n"'}, "python", ["d"]),
+        ({"setup.py": SETUP % "POINTS"}, "python", ["p"]),
+        ({"setup.py": SETUP % "read_points()"}, "python", []),
         ({"pyproject.toml": '[tool.poetry]\nname = "dogs"\n[tool.poetry.scripts]\nd = "d:m"\n'}, "python", ["d"]),
         ({"setup.cfg": "[flake8]\nx = 1\n"}, "other", []),
         ({}, "other", []),
@@ -101,7 +114,13 @@ def test_each_marker_says_its_runtime_and_programs(
     assert kinds_of(profile).get("program", []) == programs
 
 
-@pytest.mark.parametrize("name", ["pyproject.toml", "setup.cfg", "package.json", "Cargo.toml"])
+def test_a_setup_py_is_read_as_it_is_written_and_not_run(tmp_path: Path, put_files: Any) -> None:
+    profile = profile_project(put_files(tmp_path, {"setup.py": SETUP % "POINTS"}))
+    assert (profile.name, profile.version, profile.description) == ("dogs", "1.2", "")
+    assert profile.markers[0].says == "a Python project, read and not run; programs: p"
+
+
+@pytest.mark.parametrize("name", ["pyproject.toml", "setup.cfg", "setup.py", "package.json", "Cargo.toml"])
 def test_a_marker_that_cannot_be_read_costs_itself(tmp_path: Path, name: str, put_files: Any) -> None:
     put_files(tmp_path, {name: "]{ \x00", "openapi.json": '{"openapi": "3.0.0"}'})
     profile = profile_project(tmp_path)

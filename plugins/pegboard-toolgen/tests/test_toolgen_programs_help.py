@@ -537,6 +537,9 @@ def test_what_a_program_says_in_the_place_of_its_help_is_told(asked) -> None:
     path, _ = asked("echo 'error: no toolchain is configured' >&2; echo 'try later' >&2; exit 1")
     with pytest.raises(DiscoveryError, match=r"gives no help for --help; it says: error: no toolchain is configured$"):
         discover_program(str(path))
+    late, _ = asked("printf 'loader:1\\n  throw err;\\n\\nError: Cannot find module\\n' >&2; exit 1")
+    with pytest.raises(DiscoveryError, match=r"it says: Error: Cannot find module$"):
+        discover_program(str(late))
     mute, _ = asked("exit 1")
     with pytest.raises(DiscoveryError, match=r"gives no help for --help$"):
         discover_program(str(mute))

@@ -9,6 +9,7 @@ project and follows no link out of it; a marker that cannot be read costs itself
 
 from __future__ import annotations
 
+import ast
 import configparser
 import os
 import re
@@ -124,11 +125,8 @@ class _Finder:
         self.said: dict[str, str] = {}
 
     def find(self) -> Profile:
-        for read in (self._pyproject, self._setup_cfg, self._package_json, self._go_mod, self._cargo):
+        for read in (self._pyproject, self._setup_cfg, self._setup_py, self._package_json, self._go_mod, self._cargo):
             read()
-        if (self.root / "setup.py").is_file() and not self.markers:
-            self._mark("setup.py", "a Python project; what it says is known only by running it, so it is not read")
-            self.runtimes.append("python")
         for name, runtime in _OTHER_RUNTIMES:
             if (self.root / name).is_file():
                 self._mark(name, f"a project in {runtime}: reached as a program or over HTTP")
@@ -229,12 +227,35 @@ class _Finder:
         version = parser.get("metadata", "version", fallback="")
         if not version.startswith(("attr:", "file:")):
             self._say(version=version)
-        lines = parser.get("options.entry_points", "console_scripts", fallback="").splitlines()
-        names = sorted(line.partition("=")[0].strip() for line in lines if "=" in line)
-        for name in names:
-            self._program(name)
+        names = self._scripts(parser.get("options.entry_points", "console_scripts", fallback="").splitlines())
         self._mark("setup.cfg", f"a Python project; programs: {', '.join(names) or 'none'}")
         return None
+
+    def _scripts(self, lines: Sequence[object]) -> list[str]:
+        """The programs of entry points as setuptools has them: `howdoi = howdoi.cli:main`."""
+        names = sorted(line.partition("=")[0].strip() for line in lines if isinstance(line, str) and "=" in line)
+        for name in names:
+            self._program(name)
+        return names
+
+    def _setup_py(self) -> None:
+        """What `setup.py` says where it is written out: it is read as syntax, and never run."""
+        text = self._text("setup.py")
+        if text is None:
+            return
+        try:
+            said = _setup_call(ast.parse(text))
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as problem:
+            self._bad("setup.py", type(problem).__name__)
+            said = {}
+        self.runtimes.append("python")
+        self._say(**{key: said.get(key) for key in ("name", "version", "description")})
+        points = said.get("entry_points")
+        if isinstance(points, str):  # in the form of entry_points.txt
+            points = {"console_scripts": points.partition("[console_scripts]")[2].partition("\n[")[0].splitlines()}
+        found = _table(points).get("console_scripts")
+        names = self._scripts([found] if isinstance(found, str) else found if isinstance(found, list | tuple) else [])
+        self._mark("setup.py", f"a Python project, read and not run; programs: {', '.join(names) or 'none'}")
 
     def _package_json(self) -> None:
         text = self._text("package.json")
@@ -370,6 +391,33 @@ def _listed(folder: Path) -> list[Path]:
 
 def _table(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
+
+
+def _setup_call(tree: ast.Module) -> dict[str, Any]:
+    """What the call of `setup` is given, as far as it is written out there or under a name of the module."""
+    known = {
+        target.id: one.value
+        for one in tree.body
+        if isinstance(one, ast.Assign)
+        for target in one.targets
+        if isinstance(target, ast.Name)
+    }
+
+    def value_of(node: ast.expr) -> Any:
+        if isinstance(node, ast.Name):
+            node = known.get(node.id, node)
+        if isinstance(node, ast.Dict):
+            pairs = zip(node.keys, node.values, strict=True)
+            return {str(value_of(key)): value_of(one) for key, one in pairs if key is not None}
+        try:
+            return ast.literal_eval(node)
+        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+            return None
+
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "setup":
+            return {keyword.arg: value_of(keyword.value) for keyword in node.keywords if keyword.arg}
+    return {}
 
 
 # -- what is made of it

@@ -51,6 +51,7 @@ PROBE_DEADLINE_S = 30.0
 HELP_DEADLINE_S = 10.0
 HELP_ALL_S = 90.0
 _PYTHON = re.compile(r"^(?:python|pypy)[\d.]*(?:\.exe)?$")
+_ERROR_LINE = re.compile(r"(?:[\w.]*(?:Error|Exception)|error|fatal)\b.{0,40}: ")
 _EXEC = re.compile(rb"^'''exec' (?:\"([^\"]+)\"|(\S+)) ", re.MULTILINE)
 
 
@@ -520,8 +521,10 @@ def _help(
 
 def _first_line(finished: Finished) -> str:
     """What a program says first, where it complains: `error: no toolchain is configured`."""
-    text = (finished.stderr or finished.stdout)[:MAX_HELP].decode("utf-8", "replace").strip()
-    return sanitise(text.partition("\n")[0], 160, one_line=True)
+    lines = (finished.stderr or finished.stdout)[:MAX_HELP].decode("utf-8", "replace").strip().split("\n")
+    # Python and node show first where an error was raised, and then what it is.
+    told = next((line for line in lines if _ERROR_LINE.match(line)), lines[0])
+    return sanitise(told, 160, one_line=True)
 
 
 def _said(finished: Finished) -> str | None:
