@@ -501,7 +501,7 @@ async def test_odd_headers_of_a_host_end_in_an_answer_and_the_next_call_is_done(
 
 @pytest.mark.parametrize(("left", "ends"), [("0", True), ("20", True), ("", False), ("-1", False), ("x", False)])
 async def test_a_call_of_which_no_time_is_left_is_ended(autojump_clock: Any, left: str, ends: bool) -> None:
-    """What was left as 0 was no deadline at all."""
+    """What was left as 0 was taken for a call without a deadline."""
     scope = worker_module._scope_of({wire.DEADLINE_MS: left})
     with trio.move_on_after(60), scope:
         await trio.sleep_forever()
