@@ -377,6 +377,23 @@ async def test_a_store_keeps_so_many_and_of_one_caller_fewer(
         assert await store.put(record("a1", "a", status="completed")), "what is kept may change"
 
 
+async def test_a_store_keeps_no_more_where_many_come_at_once(
+    settings: NatsSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each asked how many there are before any was made: 130 of 130 were kept, where 100 may be."""
+    monkeypatch.setattr(tasks, "MAX_TASKS_OF_ONE", 5)
+    kept: list[bool] = []
+    async with store_of(settings) as store:
+        async with trio.open_nursery() as nursery:
+
+            async def put(number: int) -> None:
+                kept.append(await store.put(record(f"a{number}", "a")))
+
+            for number in range(20):
+                nursery.start_soon(put, number)
+        assert sum(kept) == 5
+
+
 async def test_an_old_server_keeps_no_tasks(settings: NatsSettings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pegboard_nats.jetstream.NEEDED", (99, 0))
     async with store_of(settings) as store:

@@ -4,7 +4,8 @@
     PREFIX-task-parts.ID.N      what is too large for one message, in parts, written before the task says how many
 
 Of each subject the newest message is kept, and goes by itself when the task's time is over (`Nats-TTL`). How many tasks
-there are is asked before one is made: instances that make some at the same moment may be a few over the bounds.
+there are is asked before one is made, by each instance for one at a time: so many instances as there are, so many tasks
+there may be over the bounds.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import attrs
+import trio
 
 from pegboard import PluginError
 from pegboard_mcp import TaskRecord
@@ -44,6 +46,7 @@ class NatsTasks:
         self._settings = settings
         self._subjects, self._parts = f"{settings.prefix}-tasks", f"{settings.prefix}-task-parts"
         self._stream, self._parts_stream = (stream_of(name) for name in (self._subjects, self._parts))
+        self._one_is_made = trio.Lock()
 
     async def put(self, record: TaskRecord) -> bool:
         """Keep a task.
@@ -56,8 +59,16 @@ class NatsTasks:
         jetstream.require_ttl(client, "tasks")
         id_ = wire.escape(record.id)
         subject = f"{self._subjects}.{_owner(record)}.{id_}"
-        if await self._find(client, id_) is None and not await self._has_room(client, _owner(record)):
-            return False
+        if await self._find(client, id_) is not None:
+            await self._write(client, record, id_, subject)
+            return True
+        async with self._one_is_made:
+            has_room = await self._has_room(client, _owner(record))
+            if has_room:
+                await self._write(client, record, id_, subject)
+            return has_room
+
+    async def _write(self, client: Client, record: TaskRecord, id_: str, subject: str) -> None:
         headers = {"Nats-TTL": f"{max(1, math.ceil(record.until_s - time.time()) + 1)}s"}
         payload, room = wire.to_bytes(attrs.asdict(record)), client.info.max_payload - wire.HEADROOM
         if len(payload) > room:
@@ -68,7 +79,6 @@ class NatsTasks:
                 await jetstream.publish(client, f"{self._parts}.{id_}.{number}", part, headers=headers)
             payload = wire.to_bytes({"id": record.id, "until_s": record.until_s, "parts": len(parts)})
         await jetstream.publish(client, subject, payload, headers=headers)
-        return True
 
     async def get(self, id_: str) -> TaskRecord | None:
         """A task.
