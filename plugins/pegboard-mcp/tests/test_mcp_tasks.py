@@ -431,6 +431,29 @@ async def test_what_cannot_be_kept_is_answered_by_the_process_that_has_it(
             assert (await client.until(id_, "completed", "failed"))["result"]["content"][0]["text"] == "a task: True"
 
 
+@pytest.mark.parametrize("keeps_new", [True, False])
+async def test_a_person_is_told_once_why_tasks_are_not_kept(
+    served: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, keeps_new: bool
+) -> None:
+    """On a full disk no call became a task, and nobody was told."""
+
+    async def fail(store: Any, record: Any) -> bool:
+        if keeps_new and record.status == "working":
+            return True
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr(MemoryTasks, "put", fail)
+    async with served() as (client, _):
+        for _ in range(3):
+            answer = await client.call("job")
+            if keeps_new:
+                await client.until(answer["taskId"], "completed")
+    (told,) = (one.getMessage() for one in caplog.records if one.name == "pegboard.notice")
+    assert "cannot be kept" in told
+    assert "OSError: the disk is full" in told
+    assert "`task_store`" in told
+
+
 async def test_a_task_that_is_worked_on_says_so_until_it_ends(served: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """So that another instance knows when its process is gone; that this cannot be kept now and then does no harm."""
     monkeypatch.setattr("pegboard_mcp.server.tasks.RENEW_S", 0.01)

@@ -24,6 +24,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, MISSING_REQUIRED_CLIENT_CAPABILITY
 
 from pegboard import ErrorCode, ToolError
+from pegboard.errors import reason_of
 from pegboard_mcp.client.rpc import data_of, number_of
 from pegboard_mcp.server.errors import error_json, fault_at, faulty_params, protocol_error
 from pegboard_mcp.server.handles import EXTENSION, TASK, elsewhere, lost, owner_text
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from pegboard_serving import Caller
 
 log = logging.getLogger("pegboard.mcp.serve")
+notice = logging.getLogger("pegboard.notice")
 
 POLL_MS = 1_000
 """How often a client should ask."""
@@ -47,6 +49,8 @@ LAST_S = 2.0
 RENEW_S, ALIVE_S = 10.0, 30.0
 """How often the store is told that a task is still worked on, and how long after the last word whoever cannot reach its
 process takes that for gone, in seconds. Clocks of machines may differ by what is between them."""
+MAX_TOLD = 20
+"""Causes why tasks are not kept that are told to a person."""
 METHODS = frozenset({"tasks/get", "tasks/update", "tasks/cancel"})
 
 
@@ -105,6 +109,7 @@ class Tasks:
         self._handles = handles
         self._ttl_s = ttl_s
         self._live: dict[str, Task] = {}
+        self._told: set[str] = set()
         self.on_change: Callable[[str], None] = lambda id_: None
         """Told the id of a task, as the store has it, whenever its state is another."""
 
@@ -133,8 +138,11 @@ class Tasks:
         try:
             if not await self._store.put(record):
                 return None
-        except Exception:  # whatever a store raises, it keeps nothing: the request is answered when it is done
-            log.exception("tasks cannot be kept; the call goes on as it is")
+        except Exception as problem:  # whatever a store raises, it keeps nothing: the call is answered when it is done
+            log.exception("tasks cannot be kept")
+            self._tell(
+                "tasks cannot be kept, and calls that last longer are not answered before they are done", problem
+            )
             return None
         task = self._live[record.id] = Task(exchange, record)
         exchange.become_task(lambda: self._note(task))
@@ -183,9 +191,17 @@ class Tasks:
         try:
             async with task.writing:
                 return await self._store.put(record)
-        except Exception:  # as above: whoever runs the host reads it
-            log.exception("what came of a task cannot be kept; this process answers it")
+        except Exception as problem:  # as above
+            log.exception("what came of a task cannot be kept")
+            self._tell("what came of a task cannot be kept, and is answered as long as this process lives", problem)
             return False
+
+    def _tell(self, what: str, problem: Exception) -> None:
+        """Whoever runs the host reads it, once for each cause."""
+        told = f"{what}: {reason_of(problem)}"
+        if told not in self._told and len(self._told) < MAX_TOLD:
+            self._told.add(told)
+            notice.warning("%s; see `task_store` under [plugins.mcp]", told)
 
     async def aclose(self) -> None:
         """Serving ends: write down of what runs that nobody knows how far it came."""
