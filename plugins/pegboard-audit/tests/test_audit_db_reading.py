@@ -136,13 +136,54 @@ def test_a_file_that_is_no_audit_is_said_to_be_none(path: Path, content: bytes) 
     assert path.read_bytes() == content
 
 
-def test_a_cell_that_somebody_else_wrote_is_damage_and_no_crash(path: Path) -> None:
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        *(("started_at", value) for value in (float("inf"), -1e300, 1e12, "soon", b"\xff")),
+        *(("duration_ms", value) for value in (float("inf"), "long", b"\xff")),
+        *(
+            ("timings", value)
+            for value in ("{", "[1]", "7", '{"admit": "x"}', '{"admit": 1e400}', '{"admit": null}', b"{}")
+        ),
+        *(("verdicts", value) for value in ("[7]", "7", '{"a": 1}')),
+        *(
+            ("verdicts", f'[{{"guard": {guard}, "stage": "{stage}", "verdict": {verdict}, "us": {us}}}]')
+            for guard, stage, verdict, us in (
+                ("1", "admit", '"passed"', "1"),
+                ('"g"', "soon", '"passed"', "1"),
+                ('"g"', "admit", "1", "1"),
+                ('"g"', "admit", '"passed"', '"1"'),
+            )
+        ),
+        *((name, b"\xff") for name in COLUMNS if name not in ("started_at", "duration_ms")),
+        ("process", "one"),
+        *((name, "[" * 100_000) for name in ("timings", "verdicts", "arguments")),
+    ],
+)
+def test_a_cell_that_somebody_else_wrote_is_damage_and_no_crash(path: Path, column: str, value: Any) -> None:
     write(path, note())
     connection = open_for_writing(path, make_folder=False)
-    connection.execute("UPDATE calls SET verdicts = '[7]'")
+    connection.execute(f"UPDATE calls SET {column} = ?", (value,))
     connection.close()
     with AuditReader(path) as reader, pytest.raises(AuditError, match="damaged"):
         list(reader.calls())
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "",
+        "; CREATE VIEW calls AS WITH RECURSIVE r(seq) AS (SELECT 1 UNION ALL SELECT seq + 1 FROM r) SELECT seq FROM r",
+    ],
+)
+def test_what_is_no_table_is_not_read(path: Path, more: str) -> None:
+    """A view may be without an end."""
+    write(path, note())
+    connection = open_for_writing(path, make_folder=False)
+    connection.executescript("CREATE TABLE other (a); DROP TABLE calls" + more)
+    connection.close()
+    with AuditReader(path) as reader, pytest.raises(AuditError, match="damaged"):
+        reader.last_seq()
 
 
 def test_the_file_lies_in_the_state_folder_unless_it_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -139,7 +139,7 @@ def _has_table(connection: sqlite3.Connection, path: Path) -> bool:
     """Whether the file is one of ours, with its table; False: nothing is in it yet.
 
     Raises:
-        AuditError: it is another program's, or of a newer version.
+        AuditError: it is another program's, of a newer version, or damaged.
     """
     state = state_of(connection)
     if state.is_foreign(APPLICATION_ID):
@@ -148,7 +148,12 @@ def _has_table(connection: sqlite3.Connection, path: Path) -> bool:
     if state.version > VERSION:
         message = f"the audit's file {path} was written by a newer version of pegboard-audit"
         raise AuditError(message, reason="newer", hint="pip install --upgrade pegboard-audit")
-    return bool(state.tables)
+    if not state.tables:
+        return False
+    kind = connection.execute("SELECT type FROM sqlite_master WHERE name = 'calls'").fetchone()
+    if kind != ("table",):  # a view may be without an end
+        raise damaged(path)
+    return True
 
 
 def _complete_table(connection: sqlite3.Connection) -> None:

@@ -10,7 +10,9 @@ comes as it was: whoever shows it makes it harmless first (`pegboard.text.visibl
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
+from types import NoneType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from pegboard import Stage, Timings, Verdict
@@ -31,6 +33,16 @@ T = TypeVar("T")
 
 PAGE = 1_000
 """Rows that are read at once: no question keeps the file's log from being folded in for long."""
+
+
+_TEXT = (str, NoneType)
+_TYPES: dict[str, type | tuple[type, ...]] = {
+    "seq": int, "id": str, "started_at": float, "duration_ms": float, "session": str, "status": str,
+    "process": (int, NoneType),
+}  # fmt: skip
+"""Of cells that are not a text or empty: SQLite takes anything in any column."""
+_FIRST, _LAST = -62_135_510_400.0, 253_402_214_400.0
+"""The seconds that are a date in every zone: from the second day of year 1 to the last but one of 9999."""
 
 
 def _select_of(columns: Iterable[str]) -> str:
@@ -78,7 +90,13 @@ class AuditReader:
         for columns in self._rows(query or CallQuery(), newest):
             try:
                 call = _record(columns)
-            except (ValueError, TypeError, KeyError) as problem:  # somebody else wrote into it
+            except (
+                ValueError,
+                TypeError,
+                KeyError,
+                AttributeError,
+                RecursionError,
+            ) as problem:  # somebody else wrote into it
                 raise damaged(self.path) from problem
             yield call
 
@@ -210,15 +228,35 @@ class AuditReader:
 
 
 def _record(columns: tuple[Any, ...]) -> CallRecord:
+    """A row as a call.
+
+    Raises:
+        ValueError, TypeError, KeyError, AttributeError, RecursionError: a cell holds what no row of ours does.
+    """
     given = dict(zip(("seq", *COLUMNS), columns, strict=True))
+    for name, value in given.items():
+        if not isinstance(value, _TYPES.get(name, _TEXT)):
+            raise TypeError(f"{name} is {type(value).__name__}")
+    if not (_FIRST <= given["started_at"] < _LAST and math.isfinite(given["duration_ms"])):
+        raise ValueError("no time that a clock tells")
     timings, verdicts, arguments = (given.pop(name) for name in ("timings", "verdicts", "arguments"))
     return CallRecord(
         **given,
-        timings=dict.fromkeys(Timings.STAGES, 0.0) | json.loads(timings) if timings else {},
+        timings=_timings(json.loads(timings)) if timings else {},
         verdicts=tuple(map(_verdict, json.loads(verdicts or "[]"))),
         arguments=json.loads(arguments) if arguments else None,
     )
 
 
+def _timings(found: Any) -> dict[str, float]:
+    if not all(type(us) in (int, float) and math.isfinite(us) for us in found.values()):
+        raise ValueError("no time that a clock tells")
+    told: dict[str, float] = dict.fromkeys(Timings.STAGES, 0.0) | found
+    return told
+
+
 def _verdict(one: Any) -> Verdict:
-    return Verdict(one["guard"], Stage(one["stage"]), one["verdict"], one["us"])
+    guard, verdict, us = one["guard"], one["verdict"], one["us"]
+    if not (isinstance(guard, str) and isinstance(verdict, str) and type(us) in (int, float)):
+        raise TypeError("no verdict")
+    return Verdict(guard, Stage(one["stage"]), verdict, us)
