@@ -100,7 +100,7 @@ class _Open(Mapping[str, str]):
         self.span, self.is_call = span, is_call
         self._written: dict[str, str] | None = None
         self._above = above
-        self.attached = CURRENT.set(Context({**context, SPAN: span}))
+        self.attached = CURRENT.set(Context({**context, SPAN: span}) if context else Context({SPAN: span}))
         # A span without ids: nobody makes spans, and what came in goes on as it is.
         is_some = type(span) is Dropped or span.get_span_context().is_valid
         self.before = carrier.set(self if is_some else above)
@@ -181,6 +181,7 @@ class Recorder:
     def __init__(self, tracer: Tracer, meter: Meter | None, *, content: bool) -> None:
         self._tracer = tracer
         self._decision = decision_of(tracer)
+        self._drops_roots = self._decision is not None and self._decision.may_drop_root
         self.spare: list[_Root] = []
         self._content = content
         self._histograms: dict[str, Histogram] = {}
@@ -195,13 +196,14 @@ class Recorder:
 
     def begin(self, call: ToolCall, session: Session, tool: Tool | None, parent_id: str | None) -> _Open | Unobserved:
         """Open the span of a call, before the call is admitted."""
-        came, current = carrier.get(), CURRENT.get()
-        if (token := self._unobserved(came, current)) is not None:
-            return token
-        context, links = _parent(came, current)
-        span = self._dropped(context) if self._histograms else None
-        if span is not None:
-            return _Open(span, context, came, is_call=True)
+        came, context, links = carrier.get(), CURRENT.get(), None
+        if came is not None or context or self._drops_roots:  # else it begins a trace, and is not dropped here
+            if (token := self._unobserved(came, context)) is not None:
+                return token
+            context, links = _parent(came, context)
+            span = self._dropped(context) if self._histograms else None
+            if span is not None:
+                return _Open(span, context, came, is_call=True)
         name, attributes = self._told_of(call, tool)
         told = {**attributes, "gen_ai.tool.call.id": _text(str(call.id))}
         span = self._tracer.start_span(name, context, SpanKind.INTERNAL, told, links)
@@ -214,7 +216,7 @@ class Recorder:
             return None
         if came is not None or context:
             return self._unobserved(came, context)
-        if not decision.drops_root():
+        if not (self._drops_roots and decision.drops_root()):
             return None
         try:
             root = self.spare.pop()  # in one step: calls begin in several threads
@@ -265,7 +267,8 @@ class Recorder:
                 if error is not None:
                     span.set_attribute("error.type", error)
                     span.set_status(Status(StatusCode.ERROR))
-                self._note_events(span, outcome)
+                if outcome.verdicts:
+                    self._note_events(span, outcome)
                 if self._content:
                     span.set_attributes(_content_of(outcome))
         finally:  # a value of the program's own class may raise anything when it is shown

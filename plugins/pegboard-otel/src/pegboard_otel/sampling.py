@@ -96,7 +96,7 @@ class Decision:
     def __init__(self, bound: int, ids: IdGenerator, *, parent_decides: bool) -> None:
         self._bound, self.ids, self._parent_decides = bound, ids, parent_decides
         # A span gets the id that was decided on from `Ids` alone.
-        self._decides_roots = bound == 0 or (bound <= LOW_BITS and isinstance(ids, Ids))
+        self.may_drop_root = bound == 0 or (bound <= LOW_BITS and isinstance(ids, Ids))
 
     def has_dropped(self, span: object) -> bool:
         """Whether a span is one of those that `dropped` made."""
@@ -118,7 +118,7 @@ class Decision:
 
     def drops_root(self) -> bool:
         """Whether a span below nothing is not sampled; else `Tracer.start_span` is to make it, as of `dropped`."""
-        if not self._decides_roots:
+        if not self.may_drop_root:
             return False
         bound = self._bound
         if not bound or (low := random.getrandbits(64)) >= bound:
