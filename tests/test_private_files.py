@@ -47,7 +47,7 @@ def test_files_are_private_whatever_was_there(tmp_path: Path, umask: int, there:
         if there is not None:
             (folder / name).write_text("before")
             (folder / name).chmod(there)
-    os.close(open_private(folder / "appended", os.O_WRONLY | os.O_APPEND))
+    os.close(open_private(folder / "appended", os.O_WRONLY | os.O_APPEND, is_own=True))
     write_private(folder / "replaced", b"now")
     assert [mode_of(folder / name) & 0o177 for name in ("appended", "replaced")] == [0, 0]
     assert (folder / "replaced").read_bytes() == b"now"
@@ -75,6 +75,34 @@ def test_a_file_that_somebody_else_may_share_is_spoken_of(tmp_path: Path, caplog
     assert mode_of(file) == 0o644
     assert [record.name for record in caplog.records] == ["pegboard.notice"]
     assert f"chmod 600 '{file}'" in caplog.text
+
+
+NOT_OURS = {
+    "audit_db": ('[plugins.audit_db]\nfile = "{}"\n', ("call", "--user", "ada", "echo", "message=x")),
+    "audit": ("", ("--log-json", "{}", "call", "--user", "ada", "echo", "message=x")),
+    "tasks": ('[plugins.tasks]\nurl = "sqlite:///{}"\n', ("call", "--user", "ada", "add_task", "title=x")),
+    "memory": ('[plugins.memory]\nurl = "sqlite:///{}"\n', ("call", "--user", "ada", "remember", "text=x")),
+    "chat": ("", ("chat", "--model", "echo", "--save", "{}", "hello")),
+    "record": ("", ("call", "--user", "ada", "--record", "{}", "echo", "message=x")),
+}
+
+
+@pytest.mark.parametrize("written", NOT_OURS)
+def test_a_file_that_a_person_names_and_that_is_not_ours_keeps_its_mode(
+    tmp_path: Path, run_program: Callable[..., Any], written: str
+) -> None:
+    """Root who names the wrong file, `/etc/passwd`, must not lock everybody else out of it."""
+    other, config = tmp_path / "passwd", tmp_path / "pegboard.toml"
+    other.write_text("root:x:0:0:root:/root:/bin/sh\n")
+    other.chmod(0o644)
+    settings, words = NOT_OURS[written]
+    config.write_text(settings.format(other))
+    folders = {f"XDG_{kind}_HOME": str(tmp_path / kind.lower()) for kind in ("CONFIG", "STATE", "CACHE", "DATA")}
+    environment = {**os.environ, **folders, "HOME": str(tmp_path)}
+    words = tuple(word.format(other) for word in words)
+    done = run_program("--config", str(config), *words, cwd=tmp_path, env=environment)
+    assert mode_of(other) == 0o644, done.stderr
+    assert other.read_text().startswith("root:x:0:0:"), done.stderr
 
 
 def test_devices_stay_as_they_are() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import sys
 import textwrap
 import types
@@ -623,12 +624,16 @@ def test_a_hint_means_what_it_means_to_typing(hint: Any) -> None:
         assert hints.resolve(hint, scope) == expected
 
 
-@pytest.mark.parametrize("hint", ["3", "1 +", "Annotated[3, 'x']", "no_such_name"])
-def test_a_text_that_is_not_a_type_is_refused(hint: str) -> None:
+@pytest.mark.parametrize(
+    ("hint", "told"),
+    # From Python 3.13 on `typing` takes any object for the first member of `Annotated`, so that is what is told.
+    [("3", "3"), ("1 +", r"1 \+"), ("Annotated[3, 'x']", r"Annotated\[3, 'x'\]|the type 3"), ("no_such_name",) * 2],
+)
+def test_a_text_that_is_not_a_type_is_refused(hint: str, told: str) -> None:
     def f(x): ...
 
     f.__annotations__["x"] = hint
-    assert repr(hint)[1:-1] in str(refusal(f))
+    assert re.search(told, str(refusal(f)))
 
 
 class Reading(TypedDict):

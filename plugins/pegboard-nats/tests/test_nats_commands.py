@@ -80,6 +80,16 @@ def test_a_bot_whose_name_is_none_is_refused(run: Any, tmp_path: Path, name: str
     assert "is not a name of a bot" in answer.err
 
 
+@pytest.mark.skipif(os.name != "posix", reason="modes are POSIX's")
+def test_init_leaves_a_folder_that_is_there_open_to_those_it_was_open_to(run: Any, tmp_path: Path) -> None:
+    """`--folder .`, or `/tmp` for root: others use it too. What is written in it is private."""
+    (tmp_path / "there").mkdir(0o755)
+    assert run("nats", "init", "--folder", str(tmp_path / "there")).status == 0
+    assert run("nats", "init", "--folder", str(tmp_path / "new")).status == 0
+    modes = {one.relative_to(tmp_path).as_posix(): one.stat().st_mode & 0o777 for one in tmp_path.rglob("*")}
+    assert (modes["there"], modes["new"], modes["there/host.nk"]) == (0o755, 0o700, 0o600)
+
+
 def test_init_writes_over_nothing(run: Any, tmp_path: Path) -> None:
     (tmp_path / "nats").mkdir()
     (tmp_path / "nats" / "worker.nk").write_text("mine")

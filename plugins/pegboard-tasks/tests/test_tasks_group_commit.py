@@ -113,6 +113,7 @@ async def test_a_write_that_was_begun_is_waited_for_whatever_its_patience(databa
         return "written"
 
     answers = []
+    await database.write(lambda connection: None, 60)  # what opening the file takes is not waited for
 
     async def write() -> None:
         answers.append(await database.write(slow, 0.5))

@@ -1,8 +1,9 @@
-"""Files and folders that are their owner's alone: 0600 and 0700, whatever the umask says, whatever they were before.
+"""Files and folders that are their owner's alone: 0600 and 0700, whatever the umask says.
 
 What is written for a person, in the configuration's folders or where they said, holds what they asked and what came
-back. A file that is there already with a wider mode is narrowed; where that cannot be done, because it is somebody
-else's, it is said. Devices and pipes are left as they are.
+back. A file of ours that is there already with a wider mode is narrowed. One that somebody named may be anything, and
+others may need it: root who names `/etc/passwd` as a database must not lock everybody out of it. So it is narrowed
+where it is empty, or known to be ours by what is in it; else it is said. Devices and pipes are left as they are.
 
 And files that cannot be written: whether one could be, without trying, and what a person does where it could not.
 """
@@ -23,8 +24,12 @@ FOLDER = 0o700
 OTHERS = 0o077
 
 
-def private_folder(folder: Path) -> Path:
+def private_folder(folder: Path, *, is_own: bool = True) -> Path:
     """Make a folder of our own, and those above it that are missing; one that is there is narrowed.
+
+    Args:
+        folder: which.
+        is_own: whether one that is there is ours; one that somebody named may be `.` or `/tmp`, and stays as it is.
 
     Raises:
         OSError: it cannot be made.
@@ -35,13 +40,19 @@ def private_folder(folder: Path) -> Path:
         with contextlib.suppress(FileExistsError):  # somebody was quicker
             missing.mkdir(FOLDER)
             missing.chmod(FOLDER)
-    if os.name == "posix":
+    if is_own and os.name == "posix":
         _narrow(folder, folder.stat(), FOLDER)
     return folder
 
 
-def open_private(path: Path, flags: int) -> int:
+def open_private(path: Path, flags: int, *, is_own: bool = False) -> int:
     """A descriptor of a file, made where it is missing: `os.open` with a mode that holds.
+
+    Args:
+        path: the file.
+        flags: as of `os.open`.
+        is_own: whether what is there is ours, whatever it holds: its path is in a folder of ours. What is not is
+            narrowed where it is empty, and else only spoken of.
 
     Raises:
         OSError: it cannot be opened.
@@ -50,7 +61,11 @@ def open_private(path: Path, flags: int) -> int:
     """
     number = os.open(path, flags | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), FILE)
     if os.name == "posix":
-        _narrow(path, os.fstat(number), FILE, number)
+        found = os.fstat(number)
+        if is_own or not found.st_size:
+            _narrow(path, found, FILE, number)
+        else:
+            _say_where_wide(path, found)
     return number
 
 
@@ -117,8 +132,13 @@ def keep_private(path: Path, *, is_own: bool) -> None:
         found = path.stat()
         if is_own:
             _narrow(path, found, FILE)
-        elif stat.S_ISREG(found.st_mode) and found.st_mode & OTHERS:
-            _say(path, FILE)
+        else:
+            _say_where_wide(path, found)
+
+
+def _say_where_wide(path: Path, found: os.stat_result) -> None:
+    if stat.S_ISREG(found.st_mode) and found.st_mode & OTHERS:
+        _say(path, FILE)
 
 
 def _narrow(path: Path, found: os.stat_result, mode: int, number: int | None = None) -> None:

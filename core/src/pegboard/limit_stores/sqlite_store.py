@@ -284,7 +284,7 @@ class SqliteStore:
                 return self._connection
             self._close_file()  # the file was moved away, and what is counted in it nobody else sees
         private_folder(path.parent)
-        number = open_private(path, os.O_RDWR)
+        number = open_private(path, os.O_RDWR, is_own=True)
         try:
             found = os.fstat(number)
             self._opened = found.st_dev, found.st_ino

@@ -18,7 +18,7 @@ import os
 import sqlite3
 from typing import TYPE_CHECKING, Any
 
-from pegboard.config import open_private, private_folder, write_hint
+from pegboard.config import keep_private, open_private, private_folder, write_hint
 from pegboard.sqlite_files import connect, state_of, transaction, trouble_of
 from pegboard_audit._errors import AuditError
 
@@ -95,13 +95,15 @@ def open_for_writing(path: Path, *, make_folder: bool) -> sqlite3.Connection:
     """
     if make_folder:
         private_folder(path.parent)
-    os.close(open_private(path, os.O_RDWR))
+    if make_folder or not path.is_file():
+        os.close(open_private(path, os.O_RDWR, is_own=make_folder))
     connection = connect(path, timeout_s=BUSY_MS / 1000)
     try:
         if not _has_table(connection, path):  # before anything is changed: the file may be somebody else's
             connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # holds only before there is a table
             connection.execute("PRAGMA journal_mode = WAL")
             _make_table(connection, path)
+        keep_private(path, is_own=True)  # not before: it was somebody's that a person had named
         _complete_table(connection)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")

@@ -103,7 +103,7 @@ def _browse(folder: str, address: str) -> None:
     from pegboard.config import open_private
 
     file = Path(folder) / "open.html"
-    number = open_private(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    number = open_private(file, os.O_WRONLY | os.O_TRUNC, is_own=True)
     with open(number, "w", encoding="utf-8") as page:  # noqa: PTH123 - a descriptor
         page.write(f'<!doctype html><meta http-equiv="refresh" content="0;url={html.escape(address)}">\n')
     threading.Thread(target=webbrowser.open, args=(file.as_uri(),), daemon=True).start()

@@ -50,6 +50,7 @@ class Writer:
     _lock: threading.Lock = attrs.field(factory=threading.Lock, init=False, repr=False)
     _connection: sqlite3.Connection | None = attrs.field(default=None, init=False)
     _opened: Identity | None = attrs.field(default=None, init=False)
+    _is_closed: bool = attrs.field(default=False, init=False)
 
     def __attrs_post_init__(self) -> None:
         self._commits = GroupCommit(self, "pegboard-memory writer")
@@ -98,7 +99,7 @@ class Writer:
         """End the thread, after the jobs it has."""
         with trio.CancelScope(shield=True):
             await self._commits.close()
-            await trio.to_thread.run_sync(self.drop_writer)
+            await trio.to_thread.run_sync(self._close)
 
     # -- in threads
 
@@ -122,8 +123,15 @@ class Writer:
         with self._lock:
             self._drop()
 
+    def _close(self) -> None:
+        with self._lock:
+            self._is_closed = True
+            self._drop()
+
     def _ready(self, patience_s: float) -> sqlite3.Connection:
         with self._lock:
+            if self._is_closed:  # a thread that nobody waits for any more, which came late
+                raise StorageError("unavailable", "the host is closing", retry="same")
             identity = self.place.look()
             if self._connection is not None and identity != self._opened:
                 self._drop()

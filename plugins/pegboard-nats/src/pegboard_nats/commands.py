@@ -150,7 +150,7 @@ def init(run: ProgramRun, folder: str, listen: str, store: str | None, bots: tup
     if there := [name for name in files if (to / name).exists()]:
         raise ConfigError(f"{to / there[0]} is there already", hint="move it away, or name another --folder")
     try:
-        private_folder(to)
+        private_folder(to, is_own=False)
         for name, text in files.items():
             write_private(to / name, text.encode())
     except OSError as problem:

@@ -118,7 +118,7 @@ def history_file() -> Path | None:
     path = config.user_folder("state") / "chat-history"
     try:
         config.private_folder(path.parent)
-        with open(config.open_private(path, os.O_RDWR), "r+b") as file:  # noqa: PTH123 - a descriptor
+        with open(config.open_private(path, os.O_RDWR, is_own=True), "r+b") as file:  # noqa: PTH123 - a descriptor
             size = os.fstat(file.fileno()).st_size
             if size > MAX_HISTORY:
                 file.seek(size - MAX_HISTORY // 2)

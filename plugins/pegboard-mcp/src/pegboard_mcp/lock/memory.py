@@ -592,7 +592,7 @@ def _locked(path: Path) -> Iterator[None]:
         return
     from pegboard.config import open_private
 
-    number = open_private(path, os.O_RDWR)
+    number = open_private(path, os.O_RDWR, is_own=True)
     try:
         for _ in range(TRIES):
             try:

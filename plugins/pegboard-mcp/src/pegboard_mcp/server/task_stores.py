@@ -175,7 +175,7 @@ class SqliteTasks:
     def _open(self) -> sqlite3.Connection:
         if self._connection is None:
             private_folder(self._file.parent)
-            os.close(open_private(self._file, os.O_RDWR))
+            os.close(open_private(self._file, os.O_RDWR, is_own=True))
             connection = sqlite3.connect(self._file, timeout=5.0, isolation_level=None, check_same_thread=False)
             try:
                 connection.execute("PRAGMA journal_mode = WAL")
