@@ -177,8 +177,9 @@ class CallContext:
         """For an executor: from here on the work may have an effect.
 
         Until then, a call that meets its deadline says `executed: false`, and may be repeated: it waited in a queue. An
-        executor calls this before it starts the work, or before it lets go of what starts it. Nothing is said before a
-        call of the tool was seen to begin so, since one that never calls this would have it told of work that is done.
+        executor calls this before it starts the work, or before it lets go of what starts it. One that never did would
+        have it told of work that is done; so nothing is said before a call of the tool was seen to begin so, unless the
+        executor has the attribute `tells_begun = True`.
 
         .. versionadded:: 0.1
         """

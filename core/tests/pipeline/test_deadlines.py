@@ -838,6 +838,48 @@ async def test_a_deadline_in_the_queue_of_an_executor_says_that_nothing_was_done
     assert (timings["execute"] > 0) is begins
 
 
+@pytest.mark.parametrize("begins", [False, True])
+async def test_an_executor_that_says_so_is_believed_from_its_first_call(
+    hosted: Any, make_plugin: Any, autojump_clock: MockClock, begins: bool
+) -> None:
+    """A process of the program makes one call: it has seen none before."""
+
+    async def execute(context: CallContext, arguments: Any) -> Any:
+        if begins:
+            context.begun()
+        await trio.sleep_forever()
+
+    execute.tells_begun = True  # type: ignore[attr-defined]
+
+    @tool(timeout_s=3)
+    async def far() -> None: ...
+
+    async with hosted(far, plugins=[make_plugin("elsewhere", make_executor=lambda tool: execute)]) as host:
+        error = (await host.session().call("far")).error
+    assert error.code is ErrorCode.TIMEOUT
+    assert (error.details.get("executed") is False) is not begins
+    assert error.details["retry"] == ("unknown" if begins else "same")
+
+
+async def test_an_executor_that_says_so_and_does_not_is_believed_no_more(
+    hosted: Any, make_plugin: Any, autojump_clock: MockClock, caplog: Any
+) -> None:
+    async def execute(context: CallContext, arguments: Any) -> Any:
+        if arguments["n"]:
+            return await trio.sleep_forever()
+
+    execute.tells_begun = True  # type: ignore[attr-defined]
+
+    @tool(timeout_s=3)
+    async def far(n: int) -> None: ...
+
+    async with hosted(far, plugins=[make_plugin("elsewhere", make_executor=lambda tool: execute)]) as host:
+        assert (await host.session().call("far", {"n": 0})).ok
+        error = (await host.session().call("far", {"n": 1})).error
+    assert "executed" not in error.details
+    assert len(caplog.records) == 1
+
+
 async def test_an_executor_that_never_says_that_it_began_makes_no_call_say_that_nothing_was_done(
     hosted: Any, make_plugin: Any, autojump_clock: MockClock, caplog: Any
 ) -> None:

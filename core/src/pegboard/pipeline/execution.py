@@ -316,7 +316,8 @@ def _make_start(
     import trio
 
     if executor is not None:
-        tells: bool | None = None  # whether it says that a call began, once one did
+        # Whether it says that a call began: it tells so itself, or a call did.
+        tells: bool | None = True if getattr(executor, "tells_begun", False) is True else None
 
         async def start_elsewhere(kwargs: Mapping[str, Any], context: CallContext, reached: Started) -> Any:
             nonlocal tells
