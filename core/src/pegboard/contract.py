@@ -35,7 +35,8 @@ that. One that raises all the same, or answers something else, refuses the call:
 Executor = Callable[["CallContext", Mapping[str, Any]], Awaitable[Any]]
 """Where a tool runs: awaited with the context and the keyword arguments of the handler, returns what it returned.
 
-With the attribute `tells_begun = True` it promises `CallContext.begun()` in each call before the work may have an effect.
+With the attribute `tells_begun = True` it promises `CallContext.begun()` in each call, before the work may have an
+effect.
 
 .. versionadded:: 0.1
 """

@@ -866,7 +866,7 @@ async def test_an_executor_that_says_so_and_does_not_is_believed_no_more(
 ) -> None:
     async def execute(context: CallContext, arguments: Any) -> Any:
         if arguments["n"]:
-            return await trio.sleep_forever()
+            await trio.sleep_forever()
 
     execute.tells_begun = True  # type: ignore[attr-defined]
 
