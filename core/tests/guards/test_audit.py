@@ -97,6 +97,21 @@ async def test_arguments_are_written_where_they_are_asked_for_and_secrets_masked
     assert shown[3] == {}
 
 
+async def test_what_the_host_knows_as_a_secret_is_not_written(
+    audited: Any, lines: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In no call: a model may have read it, or a person pasted it, and it looks like nothing."""
+    monkeypatch.setenv("AUDIT_TEST_HOST_PASSWORD", "correct+horse7")
+
+    @tool(run="inplace")
+    def use(text: str) -> None: ...
+
+    async with audited(use, arguments=True) as host:
+        await host.session().call("use", {"text": "it is correct+horse7, or correct%2Bhorse7"})
+        await host.session().call("nobody", {"text": "correct+horse7"})
+    assert [line["arguments"] for line in lines()] == [{"text": "it is ***, or ***"}, {"text": "***"}]
+
+
 @pytest.mark.unmeasured
 async def test_what_looks_like_a_secret_is_not_written(audited: Any, lines: Any) -> None:
     """Whoever switches arguments on wants to see what was asked, and no password."""

@@ -197,6 +197,16 @@ async def test_with_content_arguments_and_result_are_json(observed: Callable[...
     assert json.loads(attributes["gen_ai.tool.call.result"])["ok"] is True
 
 
+async def test_content_is_without_what_the_host_knows_as_a_secret(
+    observed: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTEL_TEST_HOST_PASSWORD", "correct+horse7")
+    seen = await observed(inner, content=True)
+    await seen.host.session().call("inner", {"text": "it is correct+horse7"})
+    attributes = seen.spans["execute_tool inner"].attributes
+    assert json.loads(attributes["gen_ai.tool.call.arguments"]) == {"text": "it is ***"}
+
+
 async def test_durations_and_tokens_are_counted_by_few_values(observed: Callable[..., Any]) -> None:
     seen = await observed(inner)
     session = seen.host.session()

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from pegboard.contract import Observer, Outcome
 
-__all__ = ["AuditSettings", "shown_arguments", "shown_question"]
+__all__ = ["AuditSettings", "hidden_in", "shown_arguments", "shown_question"]
 
 log = logging.getLogger("pegboard.audit")
 
@@ -231,8 +231,8 @@ def _shown_name(name: Any) -> str | None:
 
 
 def shown_arguments(outcome: Outcome) -> Any:
-    """The arguments of a call as an audit may keep them, a JSON value: without secrets that the tool declares and what
-    looks like one; what is longer than `MAX_ARGUMENTS` is a text that is cut, and what is not JSON is named by its
+    """The arguments of a call as an audit may keep them, a JSON value: without what is `hidden_in` it and what looks
+    like a secret; what is longer than `MAX_ARGUMENTS` is a text that is cut, and what is not JSON is named by its
     type.
 
     .. versionadded:: 0.1
@@ -243,7 +243,7 @@ def shown_arguments(outcome: Outcome) -> Any:
     try:
         is_whole = len(json.dumps(arguments, ensure_ascii=False)) <= MAX_ARGUMENTS
         kept = arguments if is_whole else beginning(arguments, 2 * MAX_ARGUMENTS)  # so that no secret is cut in two
-        text = json.dumps(without_secrets(kept, _secrets_of(outcome)), ensure_ascii=False)
+        text = json.dumps(without_secrets(kept, hidden_in(outcome)), ensure_ascii=False)
     except (TypeError, ValueError, RecursionError):  # nothing that JSON brought
         return f"arguments that are not JSON, of the type {type(arguments).__name__}"
     return json.loads(text) if is_whole else text[:MAX_ARGUMENTS] + "..."
@@ -256,16 +256,21 @@ def shown_question(outcome: Outcome, question: str) -> str:
     """
     from pegboard.secrets.written import text_without_secrets
 
-    text = text_without_secrets(question[: 2 * MAX_ARGUMENTS], _secrets_of(outcome))
+    text = text_without_secrets(question[: 2 * MAX_ARGUMENTS], hidden_in(outcome))
     return text if len(text) <= MAX_ARGUMENTS else text[:MAX_ARGUMENTS] + "..."
 
 
-def _secrets_of(outcome: Outcome) -> tuple[str, ...]:
-    """What the secrets that the tool declares are just now, the longest first."""
-    if outcome.tool is None or not outcome.tool.secrets:
-        return ()
-    known = filter(None, (os.environ.get(name, "") for name in outcome.tool.secrets))
-    return tuple(sorted(known, key=len, reverse=True))
+def hidden_in(outcome: Outcome) -> tuple[str, ...]:
+    """What nobody keeps of a call, the longest first: what the secrets that its tool declares are just now, and what
+    the host knows as secrets, in each form in which that may stand in a text.
+
+    .. versionadded:: 0.1
+    """
+    names = () if outcome.tool is None else outcome.tool.secrets
+    declared = filter(None, (os.environ.get(name, "") for name in names))
+    mask = outcome.session.host.runtime.secrets
+    known = () if mask is None else mask.known_forms()
+    return tuple(sorted({*declared, *known}, key=len, reverse=True))
 
 
 @hookimpl

@@ -205,6 +205,10 @@ class SecretMask:
             text = text[:start] + masked + text[end:]
         return text
 
+    def known_forms(self) -> tuple[str, ...]:
+        """Every form in which a known secret may stand in a text, the longest first."""
+        return tuple(self._values())
+
     def _values(self) -> dict[str, str]:
         """Every form in which a known secret may stand in a text, the longest first, and the secret."""
         if self._known is None:

@@ -16,7 +16,6 @@ live in a module that OpenTelemetry keeps private.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -27,6 +26,7 @@ from opentelemetry.trace import Link, SpanKind, Status, StatusCode, get_current_
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from pegboard import Stage, Unobserved
+from pegboard.guards.audit import hidden_in
 from pegboard.secrets.written import beginning, without_secrets
 from pegboard.trace import carrier
 from pegboard_otel.sampling import SPAN, Dropped, decision_of
@@ -417,8 +417,7 @@ def _text(text: str) -> str:
 
 def _content_of(outcome: Outcome) -> dict[str, str]:
     """Arguments and result as JSON, without secrets as in the audit."""
-    declared = (os.environ.get(name, "") for name in (outcome.tool.secrets if outcome.tool else ()))
-    secrets = tuple(sorted(filter(None, declared), key=len, reverse=True))
+    secrets = hidden_in(outcome)
     told = {"gen_ai.tool.call.arguments": _json(outcome.call.arguments, secrets)}
     if outcome.result is not None:
         told["gen_ai.tool.call.result"] = _json(outcome.result.to_json(), secrets)
