@@ -176,6 +176,28 @@ async def test_a_name_that_is_none_claims_nothing(
     assert ran == []
 
 
+async def test_a_stream_that_does_not_answer_is_told_as_a_full_disk_may_be(
+    nats_server: NatsServer, group: str, working: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server whose disk is full sends no word: the error said `no answer`."""
+
+    async def silent(*_: Any) -> int:
+        await trio.lowlevel.checkpoint()
+        raise trio.TooSlowError
+
+    @tool
+    async def note() -> str:
+        """Note."""
+        return ""
+
+    monkeypatch.setattr(claims.Claims, "take", silent)
+    async with working(nats_server, group, note), hosting(nats_server, group, "note") as host:
+        result = await host.session().call("note")
+        assert result.error is not None
+        assert result.error.details["executed"] is False
+        assert "disk is full" in result.error.message
+
+
 async def test_where_nothing_can_be_recorded_nothing_is_done(start_server: Any, group: str, working: Any) -> None:
     server = start_server()  # without streams
     ran: list[int] = []

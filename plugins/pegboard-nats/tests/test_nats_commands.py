@@ -16,7 +16,7 @@ import trio
 import pegboard_nats.plugin
 from pegboard import ConfigError, load_board, tool
 from pegboard.cli._program import Program
-from pegboard_nats.commands import _serve
+from pegboard_nats.commands import _ending_signals, _serve
 from pegboard_nats.credentials import KeyPair
 from pegboard_nats.settings import NatsSettings
 
@@ -122,7 +122,10 @@ def test_wrong_words_are_told(run: Any, words: tuple[str, ...]) -> None:
     assert answer.err
 
 
-@pytest.mark.parametrize(("number", "ends"), [(signal.SIGTERM, ()), (signal.SIGINT, KeyboardInterrupt)])
+HANGUP = getattr(signal, "SIGHUP", signal.SIGTERM)
+
+
+@pytest.mark.parametrize(("number", "ends"), [(signal.SIGTERM, ()), (signal.SIGINT, KeyboardInterrupt), (HANGUP, ())])
 async def test_a_worker_serves_until_it_is_told_to_end(
     host_with: Any, nats_server: Any, capsys: pytest.CaptureFixture[str], number: signal.Signals, ends: Any
 ) -> None:
@@ -170,3 +173,11 @@ def test_what_cannot_be_used_is_told_when_the_configuration_loads(given: Any, wh
     with pytest.raises(ConfigError, match=re.escape(f"plugins.nats.{where}: expected")) as caught:
         load_board({"plugins": {"nats": given}}, [pegboard_nats.plugin])
     assert "secret" not in str(caught.value)
+
+
+def test_a_worker_outlives_its_terminal_under_nohup(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A terminal that was closed killed a worker with the calls that it had."""
+    monkeypatch.setattr(signal, "getsignal", lambda number: signal.SIG_IGN)
+    assert _ending_signals() == [signal.SIGTERM, signal.SIGINT]
+    monkeypatch.setattr(signal, "getsignal", lambda number: signal.SIG_DFL)
+    assert HANGUP in _ending_signals()

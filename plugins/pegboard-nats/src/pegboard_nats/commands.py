@@ -86,7 +86,7 @@ async def _serve(host: Host, settings: NatsSettings, group: str, concurrency: in
 
 
 async def _serve_until_told(servers: Servers, made: Callable[[Client], S], words: Callable[[S], str]) -> None:
-    """Serve until SIGTERM or Ctrl-C, which let what runs finish; the second one lets it go."""
+    """Serve until SIGTERM, Ctrl-C or the end of its terminal, which let what runs finish; the second one lets it go."""
     import trio
 
     from pegboard_nats.client import open_client
@@ -101,7 +101,7 @@ async def _serve_until_told(servers: Servers, made: Callable[[Client], S], words
 
             async def end_at_signals(task_status: trio.TaskStatus[None]) -> None:
                 nonlocal interrupted
-                with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+                with trio.open_signal_receiver(*_ending_signals()) as signals:
                     task_status.started()
                     async for number in signals:
                         interrupted = interrupted or number == signal.SIGINT
@@ -115,6 +115,14 @@ async def _serve_until_told(servers: Servers, made: Callable[[Client], S], words
             nursery.cancel_scope.cancel()
     if interrupted:
         raise KeyboardInterrupt
+
+
+def _ending_signals() -> list[signal.Signals]:
+    """What tells us to end; SIGHUP too, but not under `nohup`, which ignores it."""
+    hangup: signal.Signals | None = getattr(signal, "SIGHUP", None)
+    if hangup is None or signal.getsignal(hangup) is signal.SIG_IGN:
+        return [signal.SIGTERM, signal.SIGINT]
+    return [signal.SIGTERM, signal.SIGINT, hangup]
 
 
 @click.group()

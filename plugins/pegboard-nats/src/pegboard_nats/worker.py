@@ -362,7 +362,8 @@ class Worker:
         except claims.ClaimedError as problem:
             return claims.answer_of(claim, problem.record, digest)
         except (LinkError, JetStreamError, trio.TooSlowError) as problem:
-            text = f"the call was not begun, since it could not be recorded: {str(problem) or 'no answer'}"
+            why = str(problem) or "the server's stream does not answer, as where its disk is full"
+            text = f"the call was not begun, since it could not be recorded: {why}"
             refusal = ToolError(ErrorCode.UPSTREAM_ERROR, text, executed=False, retry=Retry.SAME.value)
             return ToolResult.of_error(refusal)
         result: ToolResult | None = None
