@@ -210,6 +210,7 @@ def test_doctor_tells_of_a_key_that_is_not_let_in(server: NatsServer, keys: Path
     (found,) = check_servers(settings_of(server, tmp_path, "host", "g"), "host")
     assert found.what == "NATS cannot be reached"
     assert "uthorization" in found.why
+    assert all(f"`{setting}`" in found.fix for setting in ("servers", "credentials", "tls_ca"))
 
 
 @pytest.mark.parametrize(

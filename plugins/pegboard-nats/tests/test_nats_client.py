@@ -353,6 +353,9 @@ async def test_tls_is_taken_from_whom_we_trust_and_from_nobody_else(start_server
     assert "TLS" in await trouble_of(Servers(urls=(server.url,)), "TLS")
     missing = Servers(urls=(server.url,), tls_ca=str(tmp_path / "none.pem"))
     assert "none.pem" in await trouble_of(missing, "none.pem")
+    (tmp_path / "other.pem").write_text("no certificate")
+    other = Servers(urls=(server.url,), tls_ca=str(tmp_path / "other.pem"))
+    assert "there is no certificate in it" in await trouble_of(other, "other.pem")
 
 
 @pytest.mark.parametrize("setting", ["credentials", "tls_ca"])

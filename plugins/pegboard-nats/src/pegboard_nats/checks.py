@@ -81,9 +81,8 @@ def check_servers(
     where = f"NATS server {', '.join(settings.addresses)}"
     ours, outsider, may_call = trio.run(_try_all, settings, role, tuple(groups or ()))
     if ours.trouble is not None:
-        yield Finding(
-            "NATS cannot be reached", where, ours.trouble, "repair `servers` or `credentials`, or start the server"
-        )
+        fix = "repair `servers`, `credentials` or `tls_ca`, or start the server"
+        yield Finding("NATS cannot be reached", where, ours.trouble, fix)
         return
     if not ours.hears and role == "host":
         why = "the server does not let us hear the answers of workers"

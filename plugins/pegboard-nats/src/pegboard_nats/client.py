@@ -632,7 +632,8 @@ def _tls_context(ca: str | None) -> ssl.SSLContext:
     try:
         return ssl.create_default_context(cafile=ca)
     except OSError as problem:
-        why = (problem.strerror or type(problem).__name__).lower()
+        is_other = isinstance(problem, ssl.SSLError)
+        why = "there is no certificate in it" if is_other else (problem.strerror or type(problem).__name__).lower()
         name = Path(ca or "").name  # callers read this, and no path of this machine is theirs to know
         raise PluginError(f"the certificates {name} cannot be used: {why}", hint="repair `tls_ca`") from None
 
