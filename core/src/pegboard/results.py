@@ -11,6 +11,7 @@ import attrs
 from pegboard._frozen import EMPTY, thaw
 from pegboard.content import Content, TextContent, content_from_json
 from pegboard.errors import ErrorCode, ToolError
+from pegboard.text import is_plain_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -151,8 +152,66 @@ class ToolResult:
             duration_ms=line.get("duration_ms", 0.0),
         )
 
+    @classmethod
+    def from_json_text(cls, text: str) -> ToolResult:
+        """As `from_json`, of the JSON text. One in which nothing hides is not looked through again where a handler
+        returns it.
+
+        Raises:
+            ValueError, TypeError, KeyError, AttributeError, RecursionError: it is not what `to_json` wrote.
+
+        .. versionadded:: 0.1
+        """
+        return read_plain(text) or cls.from_json(json.loads(text))
+
     def _joined_text(self) -> str:
         return "\n".join(block.text for block in self.content if isinstance(block, TextContent))
+
+
+@attrs.frozen(slots=False, repr=False)
+class PlainResult(ToolResult):
+    """A success as JSON text said it, in which nothing hides: nothing is left to clean. Made by `read_plain`.
+
+    Args:
+        size: of that text, in characters; no less than what the result shows or carries.
+
+    .. versionadded:: 0.1
+    """
+
+    size: int = 0
+
+
+def read_plain(text: str) -> PlainResult | None:
+    """What `to_json` wrote of a success that shows one text and has no details, where nothing hides in it; None: it is
+    anything else, or cannot be read, and `from_json` knows. Most results are such; others are looked at part by part.
+
+    .. versionadded:: 0.1
+    """
+    from pegboard.schema.jsontext import JsonTextError, loads
+
+    if not is_plain_json(text):
+        return None
+    try:
+        line = loads(text)
+    except JsonTextError:
+        return None
+    if type(line) is not dict or line.get("error") is not None or line.get("details") is not None:
+        return None
+    blocks, data = line.get("content"), line.get("data")
+    if type(blocks) is not list or len(blocks) != 1 or type(block := blocks[0]) is not dict:
+        return None
+    if block.get("type") != "text" or type(shown := block.get("text")) is not str:
+        return None
+    if data is not None and type(data) is not dict:
+        return None
+    return PlainResult(
+        (TextContent(shown),),
+        data,
+        id=line.get("id", ""),
+        name=line.get("name", ""),
+        duration_ms=line.get("duration_ms", 0.0),
+        size=len(text),
+    )
 
 
 class CheckedResult:

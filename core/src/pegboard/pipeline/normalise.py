@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any
 from pegboard.content import BLOCK_BYTES, CONTENT_TYPES, BinaryContent, TextContent, clean_blocks, labels_size
 from pegboard.errors import ErrorCode, ToolError
 from pegboard.pipeline.classify import repeat_of
-from pegboard.results import ToolResult
+from pegboard.results import PlainResult, ToolResult
 from pegboard.text import CLEANED, NOTHING, add_counts, clean, clean_value, counts_in, is_plain_json
 
 if TYPE_CHECKING:
@@ -89,7 +89,8 @@ def make_normalise(
             return ToolResult((TextContent(text),), {"result": value}, None, details, call_id, name, duration_ms), len(
                 text
             )
-        result, size = to_result(value, is_raw=is_raw)
+        # By the very type: what an author made of it is looked at as anything else.
+        result, size = (value, value.size) if kind is PlainResult else to_result(value, is_raw=is_raw)
         if result.details is not None and CLEANED in result.details:
             hear(name, result.details)
         if validate is not None and result.error is None:
