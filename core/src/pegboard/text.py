@@ -394,7 +394,7 @@ def is_plain_json(text: str) -> bool:
 
     It may say no where nothing does; `clean_value` knows. That is what it is for: to walk no value in vain.
     """
-    if "\\u" in text or "\\b" in text or "\\f" in text or text.count("\\r") != text.count("\\r\\n"):
+    if "\\" in text and ("\\u" in text or "\\b" in text or "\\f" in text or text.count("\\r") != text.count("\\r\\n")):
         return False
     return "\x7f" not in text if text.isascii() else _any().search(text) is None
 

@@ -15,7 +15,9 @@ from pegboard_nats import wire
 from pegboard_nats.protocol import (
     HEAD,
     MAX_HEADERS,
+    MAX_KEPT,
     MAX_LINE,
+    MAX_SHORT,
     SERVER_MAY,
     Closed,
     Event,
@@ -29,6 +31,7 @@ from pegboard_nats.protocol import (
     Skipped,
     State,
     TooLargeError,
+    encode_headers,
 )
 from pegboard_nats.settings import MAX_WORD
 
@@ -318,3 +321,28 @@ def test_every_name_that_a_tool_may_have_is_a_subject(letter: str) -> None:
     for line in (proto.subscribe(1, where, wire.QUEUE), proto.publish(where, reply="_INBOX.host." + "f" * 40)):
         assert len(line) < 4096  # `max_control_line` of a server
     assert wire.unescape(where.rpartition(".")[2]) == name
+
+
+@given(subjects, headers.filter(bool), st.binary(max_size=300))
+def test_headers_that_were_judged_before_are_sent_as_any_other(
+    subject: str, heads: dict[str, str], payload: bytes
+) -> None:
+    one = opened()
+    assert one.publish(subject, payload, headers=encode_headers(heads)) == one.publish(subject, payload, headers=heads)
+
+
+def test_headers_that_come_again_are_read_once_and_those_that_are_kept_are_bounded() -> None:
+    one = opened()
+
+    def heard(value: str) -> Message:
+        head = encode_headers({"K": value})
+        (event,) = one.receive(b"HMSG a 1 %d %d\r\n%b\r\n" % (len(head), len(head), head))
+        assert isinstance(event, Message)
+        assert event.headers == {"K": value}
+        return event
+
+    assert heard("x").headers is heard("x").headers
+    assert heard("x" * MAX_SHORT).headers is not heard("x" * MAX_SHORT).headers
+    for number in range(3 * MAX_KEPT):
+        heard(str(number))
+        assert len(one._heads) <= MAX_KEPT

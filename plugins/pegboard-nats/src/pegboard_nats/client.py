@@ -48,6 +48,10 @@ from pegboard_nats.protocol import Message, Protocol, State
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
 
+    from pegboard_nats.protocol import HeaderBlock
+
+    Headers = Mapping[str, str] | HeaderBlock
+
 log = logging.getLogger("pegboard")
 
 CONNECT_S = 5.0
@@ -124,6 +128,7 @@ class _Link:
         self.address = address
         self.scope = trio.CancelScope()
         self.why = "it was closed"
+        self._is_ended = False
         self.pongs: deque[trio.Event] = deque()
         self.hears_answers = True
         self.refused: set[str] = set()
@@ -144,12 +149,12 @@ class _Link:
     @property
     def is_open(self) -> bool:
         """Whether what is sent now may be read: not once its end is known, though nobody has acted on that yet."""
-        return self.proto.state is State.OPEN and not self.scope.cancel_called
+        return self.proto.state is State.OPEN and not self._is_ended
 
     @property
     def is_behind(self) -> bool:
         """Whether much waits to be sent."""
-        return self._size > MUCH_OUT and not self.scope.cancel_called
+        return self._size > MUCH_OUT and not self._is_ended
 
     async def wait_room(self) -> None:
         """Until there is not much that waits to be sent."""
@@ -158,7 +163,8 @@ class _Link:
 
     def end(self, why: str) -> None:
         """Give the link up."""
-        if not self.scope.cancel_called:
+        if not self._is_ended:
+            self._is_ended = True
             self.why = why
             self.scope.cancel()
             self._room.unpark_all()
@@ -253,14 +259,14 @@ class Client:
             await self._changed.wait()
 
     def publish_nowait(
-        self, subject: str, payload: bytes = b"", *, reply: str | None = None, headers: Mapping[str, str] | None = None
+        self, subject: str, payload: bytes = b"", *, reply: str | None = None, headers: Headers | None = None
     ) -> None:
         """Publish without waiting; raises as `publish`."""
         link = self._linked()
         link.send(link.proto.publish(subject, payload, reply=reply, headers=headers))
 
     async def publish(
-        self, subject: str, payload: bytes = b"", *, reply: str | None = None, headers: Mapping[str, str] | None = None
+        self, subject: str, payload: bytes = b"", *, reply: str | None = None, headers: Headers | None = None
     ) -> None:
         """Publish a message; waits while much is waiting to be sent.
 
@@ -280,7 +286,7 @@ class Client:
         return Mailbox(f"{self._inbox}.{self._tokens:x}", self._waiting, patience_s=patience_s, note=note)
 
     async def request(
-        self, subject: str, payload: bytes = b"", *, headers: Mapping[str, str] | None = None, timeout_s: float = 5.0
+        self, subject: str, payload: bytes = b"", *, headers: Headers | None = None, timeout_s: float = 5.0
     ) -> Message:
         """Publish, and give the first answer.
 
@@ -294,13 +300,17 @@ class Client:
             return await mailbox.get()
 
     async def ask(
-        self, mailbox: Mailbox, subject: str, payload: bytes = b"", *, headers: Mapping[str, str] | None = None
+        self, mailbox: Mailbox, subject: str, payload: bytes = b"", *, headers: Headers | None = None
     ) -> None:
         """Publish what is answered to the mailbox; raises as `publish`, and `DeniedError`: no answer could come."""
-        if not self._linked().hears_answers:
+        link = self._linked()
+        if not link.hears_answers:
             raise DeniedError(self._unheard)
         mailbox.asked = subject
-        await self.publish(subject, payload, reply=mailbox.subject, headers=headers)
+        if link.is_behind:
+            await link.wait_room()
+            link = self._linked()
+        link.send(link.proto.publish(subject, payload, reply=mailbox.subject, headers=headers))
 
     def subscribe(self, subject: str, deliver: Callable[[Message], None], *, queue: str | None = None) -> Subscription:
         """Have `deliver` called with every message of a subject, on this link and all to come.

@@ -19,12 +19,10 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator, Mapping
 from enum import Enum
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 MAX_LINE = 65_536
 """Of a line of the server, in bytes. INFO is the longest: it lists the servers of the cluster."""
@@ -35,6 +33,8 @@ MAX_HEADERS = 100
 MAX_SUBJECT = 2_048
 """Of a subject, in characters: every name of a tool fits, also of 128 letters that are escaped as twelve each. A server
 reads lines of 4,096 bytes (`max_control_line`)."""
+MAX_SHORT, MAX_KEPT = 128, 256
+"""Blocks of headers that are kept once they were read, since they come again: their bytes, and how many."""
 MAX_DIGITS = 10
 """Of a number that the server says."""
 
@@ -42,6 +42,7 @@ NO_RESPONDERS = 503
 """The status by which the server answers a request that nobody listens to."""
 
 HEAD = b"NATS/1.0"
+_FIRST_LINE = HEAD + b"\r\n"
 UNREADABLE = "the server announced a message in a way that cannot be read"
 _SUBJECT = re.compile(r"[^\s.*>\x00-\x20\x7f]+(?:\.[^\s.*>\x00-\x20\x7f]+)*")
 _PATTERN = re.compile(r"(?:(?:\*|[^\s.*>\x00-\x20\x7f]+)\.)*(?:>|\*|[^\s.*>\x00-\x20\x7f]+)")
@@ -101,6 +102,51 @@ class Info(NamedTuple):
     nonce: str = ""
     ldm: bool = False
     connect_urls: tuple[str, ...] = ()
+
+
+class HeaderBlock(bytes):
+    """Headers as they are sent, judged once: for those that go with many messages. Made by `encode_headers`."""
+
+
+class Head(Mapping[str, str]):
+    """Headers as they came, read when somebody looks one up.
+
+    Attributes:
+        raw: their bytes, from the first line on.
+    """
+
+    __slots__ = ("_found", "raw")
+
+    def __init__(self, raw: bytes) -> None:
+        self.raw = raw
+        self._found: dict[str, str] | None = None
+
+    @property
+    def _headers(self) -> dict[str, str]:
+        if (found := self._found) is None:
+            found = self._found = {}
+            _, *lines = self.raw.decode("utf-8", "replace").split("\r\n", MAX_HEADERS + 1)
+            for line in lines[:MAX_HEADERS]:
+                name, colon, value = line.partition(":")
+                if colon and name:
+                    found.setdefault(name, value.strip())
+        return found
+
+    def get(self, name: str, otherwise: Any = None) -> Any:
+        """As of a dict."""
+        return self._headers.get(name, otherwise)
+
+    def __getitem__(self, name: str) -> str:
+        return self._headers[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._headers)
+
+    def __len__(self) -> int:
+        return len(self._headers)
+
+    def __repr__(self) -> str:
+        return repr(self._headers)
 
 
 class Message(NamedTuple):
@@ -178,6 +224,7 @@ class Protocol:
         self._searched = 0  # so far there is no end of a line
         self._expected: _Expected | None = None
         self._skip = 0
+        self._heads: dict[bytes, dict[str, str]] = {}
 
     def _enter(self, state: State) -> None:
         self.state = state
@@ -228,7 +275,7 @@ class Protocol:
                     return at
                 if buffer[end : end + 2] != b"\r\n":
                     raise _FaultError("the server's message does not end where it said")
-                events.append(_message_of(expected, bytes(buffer[at:end])))
+                events.append(self._message_of(expected, bytes(buffer[at:end])))
                 self._expected, at = None, end + 2
                 continue
             end = buffer.find(b"\r\n", max(at, self._searched))
@@ -285,6 +332,21 @@ class Protocol:
         self._expected = _Expected(subject, sid, reply, header_size, size)
         return None
 
+    def _message_of(self, expected: _Expected, body: bytes) -> Message:
+        subject, sid, reply, header_size, _ = expected
+        if not header_size:
+            return Message(subject, sid, reply, NO_HEADERS, body)
+        raw = body[:header_size]
+        head: Mapping[str, str] | None = self._heads.get(raw)
+        if head is None:
+            head = Head(raw)
+            if header_size <= MAX_SHORT:
+                if len(self._heads) >= MAX_KEPT:
+                    self._heads.clear()
+                head = self._heads[raw] = dict(head)
+        status = None if raw.startswith(_FIRST_LINE) else _status_of(raw)
+        return Message(subject, sid, reply, head, body[header_size:], status)
+
     # -- what goes out
 
     def start_tls(self) -> None:
@@ -315,7 +377,12 @@ class Protocol:
         return b"PONG\r\n"
 
     def publish(
-        self, subject: str, payload: bytes = b"", *, reply: str | None = None, headers: Mapping[str, str] | None = None
+        self,
+        subject: str,
+        payload: bytes = b"",
+        *,
+        reply: str | None = None,
+        headers: Mapping[str, str] | HeaderBlock | None = None,
     ) -> bytes:
         """A message.
 
@@ -324,7 +391,7 @@ class Protocol:
             LocalProtocolError: a subject or a header is not valid, or the link is not open.
         """
         self._require(State.OPEN)
-        head = _encode_headers(headers) if headers else b""
+        head = b"" if not headers else headers if isinstance(headers, HeaderBlock) else encode_headers(headers)
         if head and not self.info.headers:
             raise LocalProtocolError("the server takes no headers")
         size = len(head) + len(payload)
@@ -361,14 +428,19 @@ def _checked(subject: str, form: re.Pattern[str]) -> bytes:
     return subject.encode("utf-8", "surrogateescape")
 
 
-def _encode_headers(headers: Mapping[str, str]) -> bytes:
+def encode_headers(headers: Mapping[str, str]) -> HeaderBlock:
+    """Headers as they are sent.
+
+    Raises:
+        LocalProtocolError: a name or a value is not valid.
+    """
     # Both expressions say what each character may be, so all names are judged at once, and all values.
     if _HEADER_NAME.fullmatch("".join(headers)) is None or "" in headers:
         raise LocalProtocolError(f"{next(filter(_is_no_name, headers))[:40]!r} is not a name of a header")
     if _HEADER_VALUE.fullmatch("".join(headers.values())) is None:
         raise LocalProtocolError("the value of a header takes more than a line")
     text = "".join([f"\r\n{name}: {value}" for name, value in headers.items()])
-    return b"%b%b\r\n\r\n" % (HEAD, text.encode("utf-8", "surrogateescape"))
+    return HeaderBlock(b"%b%b\r\n\r\n" % (HEAD, text.encode("utf-8", "surrogateescape")))
 
 
 def _is_no_name(name: str) -> bool:
@@ -386,23 +458,9 @@ def _number_of(word: bytes) -> int:
     return int(word)
 
 
-def _message_of(expected: _Expected, body: bytes) -> Message:
-    subject, sid, reply, header_size, _ = expected
-    if not header_size:
-        return Message(subject, sid, reply, NO_HEADERS, body)
-    head, *lines = body[:header_size].decode("utf-8", "replace").split("\r\n", MAX_HEADERS + 1)
-    headers: dict[str, str] = {}
-    for line in lines[:MAX_HEADERS]:
-        name, colon, value = line.partition(":")
-        if colon and name:
-            headers.setdefault(name, value.strip())
-    return Message(subject, sid, reply, headers, body[header_size:], _status_of(head))
-
-
-def _status_of(head: str) -> int | None:
+def _status_of(raw: bytes) -> int | None:
     """The server's own word, from the first line of a header block; a message of a peer has none."""
-    if len(head) == len(HEAD):
-        return None
+    head = raw.partition(b"\r\n")[0].decode("utf-8", "replace")
     status = head[len(HEAD) :].split(maxsplit=1)[:1] if head.startswith(HEAD.decode()) else []
     return int(status[0]) if status and len(status[0]) == 3 and status[0].isascii() and status[0].isdigit() else None
 
