@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from pegboard import ErrorCode, TextContent, ToolError, ToolResult, tool
 from pegboard_nats import calls, wire
 from pegboard_nats import source as source_module
-from pegboard_nats import worker as worker_module
 from pegboard_nats.client import Client, Servers
 from pegboard_nats.protocol import Message, TooLargeError
+from pegboard_nats.running import Running
 from pegboard_nats.settings import GroupSettings, NatsSettings
 from pegboard_nats.source import MAX_VAIN, Found, NatsSource, find_workers
 
@@ -502,7 +502,10 @@ async def test_odd_headers_of_a_host_end_in_an_answer_and_the_next_call_is_done(
 @pytest.mark.parametrize(("left", "ends"), [("0", True), ("20", True), ("", False), ("-1", False), ("x", False)])
 async def test_a_call_of_which_no_time_is_left_is_ended(autojump_clock: Any, left: str, ends: bool) -> None:
     """What was left as 0 was taken for a call without a deadline."""
-    scope = worker_module._scope_of({wire.DEADLINE_MS: left})
+    message: Any = None
+    running = Running(message, "_INBOX.1", "act", *wire.Callers().read({wire.DEADLINE_MS: left}))
+    scope = running.scope = trio.CancelScope()
+    running.begin_deadline()
     with trio.move_on_after(60), scope:
         await trio.sleep_forever()
     assert scope.cancelled_caught is ends

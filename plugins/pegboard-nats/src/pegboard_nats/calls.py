@@ -8,10 +8,10 @@ unknown. Nothing that may have been executed is sent again, unless the tool is r
 from __future__ import annotations
 
 import contextlib
-import json
 import logging
 import random
 import secrets
+from math import inf
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import trio
@@ -28,14 +28,14 @@ from pegboard_nats.mailbox import (
     SlowConsumerError,
     UnheardError,
 )
-from pegboard_nats.protocol import LocalProtocolError, TooLargeError
+from pegboard_nats.protocol import LocalProtocolError, TooLargeError, encode_headers
 from pegboard_nats.settings import is_inbox
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from pegboard_nats.client import Client
-    from pegboard_nats.protocol import Message
+    from pegboard_nats.protocol import HeaderBlock, Message
 
 log = logging.getLogger("pegboard")
 
@@ -74,6 +74,7 @@ class RemoteCalls:
         self._subjects = subjects
         self._alive_s = alive_s
         self._claims = claims
+        self._known: dict[tuple[Any, ...], tuple[str, HeaderBlock]] = {}
 
     async def call(
         self,
@@ -96,19 +97,17 @@ class RemoteCalls:
         Raises:
             ToolError: it failed; the code says whether it may have run.
         """
-        nested = wire.depth.get() + context.depth + 1
+        nested: int = wire.depth.get() + context.depth + 1
         if nested >= CALL_LEVELS:
             text = f"calls are nested {CALL_LEVELS} deep over hosts; a tool probably calls itself"
             raise ToolError(ErrorCode.FORBIDDEN, text, reason="depth", executed=False)
-        body, headers = wire.to_bytes(arguments), self._headers(context, fingerprint, nested)
-        if is_counted:
-            headers[wire.COUNTED] = "1"
-        claim = self._claim(headers)
-        again, pause_s = False, PAUSE_S[0]
-        until = trio.current_time() + ASK_AGAIN_S
+        body, where = wire.to_bytes(arguments), self._where(context, tool, fingerprint, nested, is_counted)
+        claim, again, pause_s = self._claim(), False, PAUSE_S[0]
+        now = trio.current_time()
+        until = now + ASK_AGAIN_S
         while True:
             try:
-                return await self._once(context, tool, body, headers)
+                return await self._once(context, tool, body, where, claim, now)
             except _NotTakenError as problem:
                 if trio.current_time() >= until:
                     raise self._not_executed(tool, problem) from None
@@ -117,17 +116,15 @@ class RemoteCalls:
                     return _answer_of(kept)
                 if again or not repeatable:
                     raise self._unknown(tool, str(problem), repeatable=repeatable, claim=claim) from None
-                claim = self._claim(headers)  # it may be executed twice, and that is another call then
+                claim = self._claim()  # it may be executed twice, and that is another call then
                 again, until = True, trio.current_time() + ASK_AGAIN_S
             await trio.sleep(pause_s * random.uniform(0.5, 1.0))
             pause_s = min(pause_s * 2, PAUSE_S[1])
+            now = trio.current_time()
 
-    def _claim(self, headers: dict[str, str]) -> str | None:
-        """Name the call for its record, where there is to be one."""
-        if not self._claims:
-            return None
-        headers[wire.CLAIM] = secrets.token_hex(11)
-        return headers[wire.CLAIM]
+    def _claim(self) -> str | None:
+        """A name of the call for its record, where there is to be one."""
+        return secrets.token_hex(11) if self._claims else None
 
     async def _kept(self, claim: str) -> ToolResult | None:
         """The result that a worker noted before its answer was lost; None: none that is known in time."""
@@ -138,23 +135,42 @@ class RemoteCalls:
             return None if record is None else result_of(record)
         return None
 
-    def _headers(self, context: CallContext, fingerprint: str, nested: int) -> dict[str, str]:
-        headers = {
-            wire.CALL_ID: wire.escape(context.call_id),
-            wire.FINGERPRINT: fingerprint,
-            wire.DEPTH: str(nested),
-            **(carrier.get() or {}),
-        }
+    def _where(
+        self, context: CallContext, tool: str, fingerprint: str, nested: int, is_counted: bool
+    ) -> tuple[str, HeaderBlock]:
+        """The subject and the headers that all calls of a user to a tool have in common."""
         session = context.session
+        approved = context.tool.limits.requires_confirmation  # else the call would not have come here
+        key = (tool, fingerprint, session.user_id, nested, session.can_ask, approved, is_counted)
+        if (where := self._known.get(key)) is not None:
+            return where
+        headers = {wire.FINGERPRINT: fingerprint, wire.DEPTH: str(nested), wire.SHORT: "1"}
         if session.user_id is not None:
             headers[wire.USER] = wire.escape(session.user_id)
-        if session.can_ask:
-            headers[wire.CAN_ASK] = "1"
-        if context.tool.limits.requires_confirmation:
-            headers[wire.APPROVED] = "1"  # else the call would not have come here
-        return headers
+        flags = {wire.CAN_ASK: session.can_ask, wire.APPROVED: approved, wire.COUNTED: is_counted}
+        headers |= {name: "1" for name, is_so in flags.items() if is_so}
+        if len(self._known) >= wire.MAX_CALLERS:
+            self._known.clear()
+        where = self._known[key] = (self._subjects.call(tool), encode_headers(headers))
+        return where
 
-    async def _once(self, context: CallContext, tool: str, body: bytes, headers: dict[str, str]) -> ToolResult:
+    def _head(self, context: CallContext, common: HeaderBlock, claim: str | None, now: float) -> HeaderBlock:
+        """The headers of one attempt: it says what is left of the deadline."""
+        left_ms = max(1, int((context.deadline - now) * 1000)) if context.deadline < inf else None
+        more = carrier.get()
+        if claim is not None:
+            more = {**(more or {}), wire.CLAIM: claim}
+        return wire.head_of_call(common, context.call_id, left_ms, more)
+
+    async def _once(
+        self,
+        context: CallContext,
+        tool: str,
+        body: bytes,
+        where: tuple[str, HeaderBlock],
+        claim: str | None,
+        now: float,
+    ) -> ToolResult:
         """Ask one worker.
 
         Raises:
@@ -162,14 +178,13 @@ class RemoteCalls:
             _LostError: somebody may have it, and it will not be answered.
             ToolError: it can be asked of nobody, or it failed.
         """
-        if context.deadline < float("inf"):
-            left_ms = max(1, int((context.deadline - trio.current_time()) * 1000))
-            headers = headers | {wire.DEADLINE_MS: str(left_ms)}
         conversation = _Conversation(self._client, self._subjects, self._alive_s)
         with conversation.mailbox as mailbox:
             try:
                 context.begun()
-                await self._client.ask(mailbox, self._subjects.call(tool), body, headers=headers)
+                subject, common = where
+                headers = self._head(context, common, claim, now)
+                await self._client.ask(mailbox, subject, body, headers=headers)
                 return await conversation.result(context)
             except (LinkError, LocalProtocolError) as problem:
                 # Once a worker has it, whatever goes wrong with anything that is sent says nothing of the call.
@@ -239,10 +254,13 @@ class _Conversation:
     def _note_accepted(self, message: Message) -> bool:
         """Who has the call; nobody is woken for that. A worker that does not say who it is cannot be asked for it, and
         of two that say so the first has it."""
-        if self._moot is not None and message.headers.get(wire.KIND) in (wire.RESULT, wire.PART):
-            self._moot.set()
+        kind = message.headers.get(wire.KIND)
+        if kind != wire.ACCEPTED:
+            if self._moot is not None and kind in (wire.RESULT, wire.PART):
+                self._moot.set()
+            return False
         instance = message.headers.get(wire.INSTANCE, "")
-        if message.headers.get(wire.KIND) != wire.ACCEPTED or not wire.is_id(instance):
+        if not wire.is_id(instance):
             return False
         if self.instance is None:
             self.instance, self.is_taken = instance, True
@@ -354,7 +372,7 @@ class _Conversation:
         try:
             if last.headers.get(wire.PARTS, "1") != str(len(self._parts)):
                 raise ValueError("a part of the result is missing")
-            result = ToolResult.from_json(json.loads(b"".join(self._parts).decode("utf-8", "surrogatepass")))
+            result = ToolResult.from_json_text(b"".join(self._parts).decode("utf-8", "surrogatepass"))
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             text = "the worker's answer cannot be read; the tool ran"
             raise ToolError(ErrorCode.UPSTREAM_ERROR, text, executed=True, retry=Retry.UNKNOWN.value) from None

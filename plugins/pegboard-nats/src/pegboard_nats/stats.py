@@ -33,6 +33,14 @@ class Tally:
         self.took_s += other.took_s
         self.longest_s = max(self.longest_s, other.longest_s)
 
+    def note(self, failed: int, took_s: float) -> None:
+        """One call."""
+        self.calls += 1
+        self.failed += failed
+        self.took_s += took_s
+        if took_s > self.longest_s:
+            self.longest_s = took_s
+
     def to_json(self) -> dict[str, Any]:
         """As it is told, in milliseconds."""
         return {
@@ -59,15 +67,18 @@ class Stats:
 
     def count(self, tool: str, code: str | None, took_s: float, now: float) -> None:
         """One call that ended; `code` is its error's, and never the error's text: that is the caller's."""
-        one = Tally(1, int(code is not None), took_s, took_s)
-        self._whole.add(one)
+        failed = int(code is not None)
+        self._whole.note(failed, took_s)
         if code is not None:
             self._codes[code] += 1
             self._last_error = code
         number = int(now // SLOT_S)
         if not self._slots or self._slots[-1][0] != number:
             self._slots.append((number, {}))
-        self._slots[-1][1].setdefault(tool, Tally()).add(one)
+        slot = self._slots[-1][1]
+        if (tally := slot.get(tool)) is None:
+            tally = slot[tool] = Tally()
+        tally.note(failed, took_s)
 
     def endpoint(self) -> dict[str, Any]:
         """The sums of ADR-32."""

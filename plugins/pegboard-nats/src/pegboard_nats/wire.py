@@ -10,13 +10,18 @@
 
 A call is named by the subject that its answers go to: nobody else knows it, and it is used once. Its answers, in this
 order: `busy` or `stale` (not executed, ask another worker), or `accepted`, then any number of `progress` and `ask`,
-`part`s of a result that is too large for one message, and `result`.
+`part`s of a result that is too large for one message, and `result`. A caller that says `Pb-Short` takes a `result` that
+comes at once without `accepted`, and without what the caller knows itself: which call and which tool it is of.
+
+The headers of a call begin with those that all calls of a user to a tool have in common. So they are written once, and
+read once: the call's own come behind them, its name first.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 from contextvars import ContextVar
 from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -26,10 +31,14 @@ import attrs
 
 from pegboard import Annotations, Limits, Origin, Tool, thaw
 from pegboard.schema import share_parts
-from pegboard.text import clean_value
+from pegboard.text import clean, clean_value
+from pegboard.trace import MAX_CHARACTERS
+from pegboard_nats.protocol import Head, HeaderBlock, encode_headers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from pegboard import ToolResult
 
 SERVICE = "pegboard"
 QUEUE = "workers"
@@ -47,6 +56,7 @@ COUNTED = "Pb-Counted"
 CLAIM = "Pb-Claim"
 PARTS = "Pb-Parts"
 SEQUENCE = "Pb-Seq"
+SHORT = "Pb-Short"
 
 ACCEPTED, BUSY, STALE, PROGRESS, ASK, PART, RESULT = (
     "accepted",
@@ -60,6 +70,17 @@ ACCEPTED, BUSY, STALE, PROGRESS, ASK, PART, RESULT = (
 
 EVENT, ERROR = "event", "error"
 """Kinds of answers to bots, beside `result`."""
+
+_PLAIN = re.compile(r"[A-Za-z0-9_-]*")
+_OWN = f"\r\n{CALL_ID}: ".encode()
+_OWN_REST = re.compile(rb"([A-Za-z0-9_-]{1,64})(?:\r\n%b: ([0-9]{1,11}))?\r\n\r\n" % DEADLINE_MS.encode())
+MAX_COMMON = 1_024
+"""Of headers that calls have in common, in bytes: longer ones are read anew for each call."""
+MAX_NAMES = 32
+ONE_CALLS = frozenset({CALL_ID, DEADLINE_MS, CLAIM, *MAX_CHARACTERS})
+"""Headers of one call alone. Of a name that comes twice the first counts: so none stands among the common ones."""
+MAX_CALLERS = 1_024
+"""Of such blocks, how many are kept."""
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 
@@ -112,11 +133,15 @@ class Subjects(NamedTuple):
 
 def escape(text: str) -> str:
     """Any text as one word of a subject or one line of a header."""
+    if _PLAIN.fullmatch(text) is not None:
+        return text
     return quote(text, safe="", errors="surrogatepass").replace(".", "%2E").replace("~", "%7E")
 
 
 def unescape(text: str) -> str:
     """What was escaped, all of it: two users must not come out as one."""
+    if "%" not in text:
+        return text
     try:
         return unquote(text, errors="surrogatepass")
     except UnicodeDecodeError:  # nobody escaped it
@@ -140,6 +165,93 @@ def from_bytes(payload: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
+
+
+def short_result(result: ToolResult) -> bytes:
+    """A result, for a caller that knows which call and which tool it is of."""
+    if result.error is not None or result.details:
+        return to_bytes(result.to_json())
+    return to_bytes({"content": [block.to_json() for block in result.content], "data": result.data})
+
+
+# -- headers of calls
+
+
+def head_of_call(
+    common: HeaderBlock, call_id: str, left_ms: int | None = None, more: Mapping[str, str] | None = None
+) -> HeaderBlock:
+    """The headers of one call.
+
+    Args:
+        common: what it has in common with others.
+        call_id: its name, as it came.
+        left_ms: of its deadline, in milliseconds; None: it has none.
+        more: what is of this call alone, or of this attempt.
+    """
+    if left_ms is None:
+        own = f"{CALL_ID}: {escape(call_id)}\r\n".encode()
+    else:
+        own = f"{CALL_ID}: {escape(call_id)}\r\n{DEADLINE_MS}: {left_ms}\r\n".encode()
+    rest = encode_headers(more).partition(b"\r\n")[2] if more else b"\r\n"
+    return HeaderBlock(common[:-2] + own + rest)
+
+
+class Caller:
+    """What calls of a user to a tool have in common.
+
+    Attributes:
+        depth: how deep in calls of other hosts.
+        can_ask: whether there is a person to ask.
+        approved: whether a person said yes to this call.
+        is_counted: whether its limits were counted at the host.
+        is_short: whether the answers may leave out what the caller can do without.
+    """
+
+    __slots__ = ("approved", "can_ask", "depth", "fingerprint", "is_counted", "is_short", "user_id")
+
+    def __init__(self, headers: Mapping[str, str]) -> None:
+        self.fingerprint = headers.get(FINGERPRINT)
+        self.user_id = unescape(headers.get(USER, ""))
+        self.depth = number_of(headers.get(DEPTH)) or 0
+        self.can_ask = bool(headers.get(CAN_ASK))
+        self.approved = bool(headers.get(APPROVED))
+        self.is_counted = bool(headers.get(COUNTED))
+        self.is_short = bool(headers.get(SHORT))
+
+
+class Callers:
+    """Reads the headers of calls; what they have in common is read once."""
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, Caller] = {}
+
+    def read(self, headers: Mapping[str, str]) -> tuple[Caller, str, int | None, Mapping[str, str] | None]:
+        """Who calls, the call's name, what is left of its deadline in milliseconds (None: it has none), and all
+        headers, where there may be more than that."""
+        if isinstance(headers, Head):
+            common, _, rest = headers.raw.rpartition(_OWN)
+            if (own := _OWN_REST.fullmatch(rest)) is not None:
+                caller = self._known.get(common) or self._learn(common)
+                if caller is not None:
+                    call_id, left_ms = own.groups()
+                    return caller, call_id.decode(), None if left_ms is None else int(left_ms), None
+        call_id = clean(unescape(headers.get(CALL_ID, "")))[0]
+        return Caller(headers), call_id, number_of(headers.get(DEADLINE_MS)), headers
+
+    def _learn(self, common: bytes) -> Caller | None:
+        """Keep what was not met before; None: it is longer than is kept, or holds what is of one call."""
+        headers = Head(common)
+        if len(common) > MAX_COMMON or len(headers) > MAX_NAMES or not ONE_CALLS.isdisjoint(headers):
+            return None
+        if len(self._known) >= MAX_CALLERS:
+            self._known.clear()
+        caller = self._known[common] = Caller(headers)
+        return caller
+
+
+def number_of(text: str | None) -> int | None:
+    """A number in a header; None: it is not there, or is not one."""
+    return int(text) if text is not None and text.isascii() and text.isdigit() and len(text) < 12 else None
 
 
 # -- definitions

@@ -3,8 +3,8 @@
     serving --drain()--> draining --no call runs, or drain_s passed--> over
 
 A worker dials out; nothing listens on its machine. Each of its tools is a subject of the group's queue group, so NATS
-gives a call to one worker that has the tool. The call is accepted at once, or answered `busy`, and then runs as in any
-session of this host: its guards, its limits, its audit.
+gives a call to one worker that has the tool. The call is answered at once, or accepted, or answered `busy`; it runs as
+in any session of this host: its guards, its limits, its audit.
 
 Who calls is in a header. It is trusted, because the server's permissions let hosts alone publish calls.
 """
@@ -18,10 +18,8 @@ import platform
 import secrets
 import time
 from datetime import UTC, datetime
-from math import inf
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import trio
 
 from pegboard import ErrorCode, PluginError, Retry, ToolError, ToolResult, __version__
@@ -32,7 +30,8 @@ from pegboard_nats import claims, wire
 from pegboard_nats.executor import GroupExecutor
 from pegboard_nats.jetstream import JetStreamError
 from pegboard_nats.mailbox import LinkError, NotConnectedError
-from pegboard_nats.protocol import LocalProtocolError, TooLargeError
+from pegboard_nats.protocol import LocalProtocolError, TooLargeError, encode_headers
+from pegboard_nats.running import Queue, Running
 from pegboard_nats.settings import OWN, is_inbox
 from pegboard_nats.stats import Stats
 
@@ -48,20 +47,11 @@ notice = logging.getLogger("pegboard.notice")
 
 LAST_S = 1.0
 """How long a result may wait for a link that was lost; then its caller has given up."""
-_WHOLE = {wire.KIND: wire.RESULT, wire.PARTS: "1"}
+_WHOLE = encode_headers({wire.KIND: wire.RESULT, wire.PARTS: "1"})
+LONG_S = 0.05
+"""A tool that kept the loop so long once, in seconds, is accepted before it runs: else its caller hears nothing."""
 MAX_MACHINE = 100
 """Of the name of the worker's machine, in characters."""
-GRACE_S = 0.5
-"""How much later than its caller a worker gives a call up: the caller says TIMEOUT, and cancels it."""
-
-
-@attrs.define(eq=False)
-class _Running:
-    """One call that was accepted."""
-
-    message: Message
-    scope: trio.CancelScope
-    is_drained: bool = False
 
 
 class Worker:
@@ -101,7 +91,12 @@ class Worker:
         self._definitions: list[Mapping[str, Any]] = []
         self._hash = ""
         self._subscriptions: dict[str, Subscription] = {}
-        self._running: dict[str, _Running] = {}
+        self._running: dict[str, Running] = {}
+        self._callers = wire.Callers()
+        self._names: dict[str, str] = {}  # of tools, by their subjects
+        self._accepted = encode_headers({wire.KIND: wire.ACCEPTED, wire.INSTANCE: self.instance})
+        self._queue: Queue | None = None
+        self._long: set[str] = set()  # tools that kept the loop
         self._claimed: set[str] = set()
         self._ended = trio.Event()
         self._changed = trio.Event()
@@ -128,6 +123,8 @@ class Worker:
         try:
             async with trio.open_nursery() as self._nursery:
                 await self._client.wait_connected()
+                self._queue = Queue(self._nursery, self._run, self._accept, self._turn)
+                self._nursery.start_soon(self._queue.watch)
                 self._serve()
                 self._listen("cancel.me", self._subjects.of("cancel", self.instance), self._cancelled)
                 self._listen("cancel.all", self._subjects.of("cancel", "all"), self._cancelled)
@@ -173,7 +170,7 @@ class Worker:
             await self._wait_idle()
         for running in self._running.values():
             running.is_drained = True
-            running.scope.cancel()
+            running.cancel()
         with trio.move_on_after(LAST_S):
             await self._wait_idle()
         with contextlib.suppress(LinkError, trio.TooSlowError):
@@ -220,6 +217,8 @@ class Worker:
         self._told_large |= set(large)
         names = {str(one["definition"]["name"]) for one in fit}
         self._fingerprints = {name: one.fingerprint for name, one in tools.items() if name in names}
+        self._names = {self._subjects.call(name): name for name in names}
+        self._long &= names
         gone = [one for one in self._subscriptions if one.startswith("call.") and one[5:] not in names]
         if gone and self._nursery is not None:  # calls that are on their way are told to ask another worker
             self._nursery.start_soon(self._client.drain, *map(self._subscriptions.pop, gone))
@@ -295,24 +294,35 @@ class Worker:
     # -- calls
 
     def _called(self, message: Message) -> None:
-        """Accept a call, or turn it away; nothing is begun before the worker said so."""
-        if not _is_answered(message) or self._nursery is None or message.reply in self._running:
+        """Take a call, or turn it away. Whoever does not say that they can do without is told before it is begun."""
+        reply = message.reply
+        if reply is None or not is_inbox(reply) or self._queue is None or reply in self._running:
             return
-        assert message.reply is not None
-        name = wire.unescape(message.subject.rpartition(".")[2])
-        fingerprint = self._fingerprints.get(name)
-        if fingerprint is None or message.headers.get(wire.FINGERPRINT) != fingerprint:
+        name = self._names.get(message.subject)
+        caller, call_id, left_ms, headers = self._callers.read(message.headers)
+        if name is None or caller.fingerprint != self._fingerprints.get(name):
             self._answer(message, b"", kind=wire.STALE)
         elif len(self._running) >= self._concurrency:
             self._answer(message, b"", kind=wire.BUSY)
         else:
-            self._answer(message, b"", kind=wire.ACCEPTED, headers={wire.INSTANCE: self.instance})
-            running = self._running[message.reply] = _Running(message, _scope_of(message.headers))
-            self._nursery.start_soon(self._run, name, running)
+            running = self._running[reply] = Running(message, reply, name, caller, call_id, left_ms, headers)
+            if not caller.is_short or name in self._long:
+                self._accept(running)
+            self._queue.put(running)
 
     def _cancelled(self, message: Message) -> None:
         if (running := self._running.get(message.payload.decode("utf-8", "replace"))) is not None:
-            running.scope.cancel()
+            running.cancel()
+
+    def _accept(self, running: Running) -> None:
+        """Tell the caller that we have it, before anything else is said of it but its result."""
+        if not running.is_accepted:
+            running.is_accepted = True
+            with contextlib.suppress(LinkError, LocalProtocolError):
+                self._client.publish_nowait(running.reply, headers=self._accepted)
+
+    def _turn(self) -> None:
+        self._host.last_checkpoint = time.perf_counter()  # a task has just begun: nobody was kept from their turn
 
     def _answer(
         self, message: Message, payload: bytes, *, kind: str | None = None, headers: Mapping[str, str] | None = None
@@ -324,37 +334,43 @@ class Worker:
         with contextlib.suppress(LinkError, LocalProtocolError):
             self._client.publish_nowait(message.reply, payload, headers=named or None)
 
-    async def _run(self, name: str, running: _Running) -> None:
-        """One call, from its acceptance to its answer."""
-        message, began = running.message, time.perf_counter()
-        claim = message.headers.get(wire.CLAIM)
-        assert message.reply is not None
+    async def _run(self, running: Running) -> None:
+        """One call, from its begin to its answer."""
+        name, began = running.name, time.perf_counter()
+        claim = None if running.headers is None else running.headers.get(wire.CLAIM)
+        result: ToolResult | None = None
         try:
-            result: ToolResult | None = None
-            with running.scope:
-                result = await (self._call(name, running) if claim is None else self._call_once(claim, name, running))
+            if not running.is_cancelled:
+                result = await (self._call(running) if claim is None else self._call_once(claim, running))
+        finally:
             if result is None and running.is_drained:
                 text = f"{name!r} was under way when its worker had to end; it is not known whether it was done"
                 result = ToolResult.of_error(ToolError(ErrorCode.OUTCOME_UNKNOWN, text))
-            self._count(name, result, time.perf_counter() - began)
-            if result is not None:
-                await self._send_result(message.reply, result)
-        finally:
-            del self._running[message.reply]
-            self._ended.set()
+            took_s = time.perf_counter() - began
+            self._count(name, result, took_s)
+            if took_s > LONG_S and not running.is_accepted:
+                self._long.add(name)
+            try:
+                if result is not None:
+                    is_short = running.caller.is_short
+                    payload = wire.short_result(result) if is_short else wire.to_bytes(result.to_json())
+                    await self._send_result(running.reply, payload)
+            finally:
+                del self._running[running.reply]
+                self._ended.set()
 
     def _count(self, name: str, result: ToolResult | None, took_s: float) -> None:
         error = None if result is None else result.error
         code = "CANCELLED" if result is None else None if error is None else error.code.value
         self._stats.count(name, code, took_s, time.monotonic())
 
-    async def _call_once(self, claim: str, name: str, running: _Running) -> ToolResult:
+    async def _call_once(self, claim: str, running: Running) -> ToolResult:
         """Run the tool once its call is recorded for us, and note how it ended before that is answered."""
         if not claims.is_name(claim):
             text = "the name of the call is not valid: expected 8 to 64 letters, digits, '-' and '_'"
             return ToolResult.of_error(ToolError(ErrorCode.INVALID_INPUT, text, executed=False))
         records = claims.Claims(self._client, self._subjects.prefix)
-        message = running.message
+        name, message = running.name, running.message
         digest = claims.digest_of(name, message.headers.get(wire.USER, ""), message.payload)
         told = {"tool": name, "group": self._subjects.group, "instance": self.instance, "digest": digest}
         try:
@@ -369,7 +385,7 @@ class Worker:
         result: ToolResult | None = None
         self._claimed.add(claim)
         try:
-            result = await self._call(name, running)
+            result = await self._call(running)
         finally:
             with trio.move_on_after(LAST_S, shield=True):
                 try:
@@ -379,28 +395,25 @@ class Worker:
             self._claimed.discard(claim)
         return result
 
-    async def _call(self, name: str, running: _Running) -> ToolResult:
+    async def _call(self, running: Running) -> ToolResult:
         """Run the tool as whoever calls; who that is, and how long it may take, is in the headers."""
-        message, headers = running.message, running.message.headers
-        session = self._session(headers, message)
-        if headers.get(wire.APPROVED):
-            session.approvals.add(message.headers[wire.FINGERPRINT])
-        call_id = clean(wire.unescape(headers.get(wire.CALL_ID, "")))[0] or None
-        wire.depth.set(_number(headers.get(wire.DEPTH)) or 0)
+        session, call_id = self._session(running), running.call_id or None
         try:
-            arguments = loads(message.payload, is_envelope=True)
+            arguments = loads(running.message.payload, is_envelope=True)
         except JsonTextError as problem:
             refusal = ToolError(ErrorCode.INVALID_INPUT, f"the arguments cannot be read: {problem}", executed=False)
-            return session.refuse_line(refusal, id=call_id or "", name=name)
+            return session.refuse_line(refusal, id=call_id or "", name=running.name)
+        if running.headers is None and not session.can_ask:
+            return await session.call(running.name, arguments, id=call_id)
         with contextlib.ExitStack() as stack:
-            if (trace := traces.of_mapping(headers)) is not None:
+            if running.headers is not None and (trace := traces.of_mapping(running.headers)) is not None:
                 stack.enter_context(traces.following(trace))
-            if session.can_ask:
-                stack.enter_context(session.hold_while_asked(running.scope))
-            return await session.call(name, arguments, id=call_id)
+            if session.can_ask:  # what holds the deadline has to find it
+                stack.enter_context(session.hold_while_asked(running.begin_deadline()))
+            return await session.call(running.name, arguments, id=call_id)
 
-    def _session(self, headers: Mapping[str, str], message: Message) -> Session:
-        reply = message.reply or ""
+    def _session(self, running: Running) -> Session:
+        caller = running.caller
 
         async def confirm(confirmation: Confirmation) -> Any:
             if confirmation.is_acceptance:  # what this machine accepts is not the caller's to say
@@ -408,22 +421,26 @@ class Worker:
             asked = {"question": confirmation.question, "url": confirmation.url}
             if confirmation.schema is not None:
                 asked["schema"] = dict(confirmation.schema)  # type: ignore[assignment]
-            return await self._ask(reply, asked)
+            self._accept(running)
+            return await self._ask(running.reply, asked)
 
         async def progress(call_id: str, done: float, total: float | None, text: str | None) -> None:
             said = wire.to_bytes({"done": done, "total": total, "message": text})
+            self._accept(running)
             with contextlib.suppress(LinkError, LocalProtocolError):
-                await self._client.publish(reply, said, headers={wire.KIND: wire.PROGRESS})
+                await self._client.publish(running.reply, said, headers={wire.KIND: wire.PROGRESS})
 
         session = self._host.session(
-            user_id=wire.unescape(headers.get(wire.USER, "")),
+            user_id=caller.user_id,
             channel="nats",
             profile=self._profile,
-            confirm=confirm if headers.get(wire.CAN_ASK) else None,
+            confirm=confirm if caller.can_ask else None,
             on_progress=progress,
         )
         session.cuts_results = False  # the caller's host does, and keeps the whole for its own session
-        session.counts_limits = not headers.get(wire.COUNTED)
+        session.counts_limits = not caller.is_counted
+        if caller.approved and caller.fingerprint is not None:
+            session.approvals.add(caller.fingerprint)
         return session
 
     async def _ask(self, reply: str, asked: Mapping[str, Any]) -> Any:
@@ -440,9 +457,8 @@ class Worker:
             return None
         return answer if answer is True or isinstance(answer, dict) else (None if answer is None else False)
 
-    async def _send_result(self, reply: str, result: ToolResult) -> None:
+    async def _send_result(self, reply: str, payload: bytes) -> None:
         """The result; where it cannot be sent at once, the link is waited for."""
-        payload = wire.to_bytes(result.to_json())
         try:
             if len(payload) <= self._most and not self._client.is_behind:
                 self._client.publish_nowait(reply, payload, headers=_WHOLE)
@@ -492,13 +508,3 @@ def require_heard(client: Client, below: str | tuple[str, ...], role: str) -> No
 def _is_answered(message: Message) -> bool:
     """Whether somebody waits for an answer, where answers may go: whoever asks must not have us publish elsewhere."""
     return message.reply is not None and is_inbox(message.reply)
-
-
-def _scope_of(headers: Mapping[str, str]) -> trio.CancelScope:
-    """What ends a call: its caller, or some time after its caller has given it up."""
-    left_ms = _number(headers.get(wire.DEADLINE_MS))
-    return trio.CancelScope(deadline=trio.current_time() + left_ms / 1000 + GRACE_S if left_ms is not None else inf)
-
-
-def _number(text: str | None) -> int | None:
-    return int(text) if text is not None and text.isascii() and text.isdigit() and len(text) < 12 else None
