@@ -43,7 +43,8 @@ def discover(tmp_path: Path) -> Make:
         (b"x = " + b"(" * 500 + b")" * 500, "its source cannot be read"),
         (b"x = " + b"-" * 90_000 + b"1", "its source cannot be read"),
         (b"x: " + b"list[" * 150 + b"int" + b"]" * 150, None),
-        (b"x = " + b"a." * 9_000 + b"a", "its source cannot be read"),
+        # Python 3.12 reads a chain of any length.
+        (b"x = " + b"a." * 9_000 + b"a", None if sys.version_info >= (3, 12) else "its source cannot be read"),
         (b"if x:\n" + b"".join(b" " * depth + b"if x:\n" for depth in range(1, 99)) + b" " * 99 + b"pass", None),
     ],
 )

@@ -536,9 +536,9 @@ def _metadata(found: importlib.metadata.Distribution) -> Metadata | None:
     try:
         says = found.metadata
         return Metadata(
-            name=str(says["Name"] or "")[:128],
-            version=str(says["Version"] or "")[:64],
-            summary=str(says["Summary"] or "")[:2_000],
+            name=str(says.get("Name") or "")[:128],
+            version=str(says.get("Version") or "")[:64],
+            summary=str(says.get("Summary") or "")[:2_000],
             readme=str(says.get_payload() or "")[:100_000],  # type: ignore[attr-defined]
         )
     except (OSError, ValueError, KeyError):

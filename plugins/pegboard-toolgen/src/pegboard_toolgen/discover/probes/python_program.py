@@ -73,9 +73,9 @@ def entry_point(name, script, distribution):
             module, _, attribute = point.value.partition("[")[0].strip().partition(":")
             if module.strip() not in text:
                 continue
-            distribution["name"] = str(found.metadata["Name"])
+            distribution["name"] = str(found.metadata.get("Name", ""))
             distribution["version"] = str(found.version)
-            distribution["summary"] = str(found.metadata["Summary"] or "")
+            distribution["summary"] = str(found.metadata.get("Summary", ""))
             target = __import__("importlib").import_module(module.strip())
             for part in filter(None, attribute.strip().split(".")):
                 target = getattr(target, part)
