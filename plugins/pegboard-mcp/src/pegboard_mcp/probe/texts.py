@@ -189,6 +189,8 @@ _ALSO: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("order-conversation", ("user", "turn"),
      r"\b(?:everything|whatever|what|all that) the user (?:has |have )?(?:said|asked|typed|wrote|told)\b|\b(?:verbatim|full|whole) (?:text|copy|content)s? of"
      r" (?:the )?(?:prior|previous|last|earlier) (?:turns|messages|prompts)\b"),
+    ("order-conversation", ("conversation", "chat"),
+     r"\b(?:call|invoke|run|use) (?:this|it)\b[^.]{0,60}\bwith (?:the |your |our )?(?:full|entire|whole|complete) (?:conversation|chat)\b"),
     ("order-key-files", (".env", ".netrc", ".npmrc", ".pgpass", ".ssh", ".aws", ".kube", ".gnupg"),
      r"\b(?:content|contents|text|value|values|lines) of[^.]{0,40}(?:\.env\b|\.netrc|\.npmrc|\.pgpass|\.ssh/|\.aws/|\.kube/|\.gnupg/)"),
     ("order-other-tool", ("supersede", "replace", "rather than", "instead of", "deprecate", "after obtaining", "afterwards", "then call"),
