@@ -166,6 +166,21 @@ async def test_an_exit_at_start_tells_status_and_last_words_without_secrets(name
     assert "terminal" in fault.fix
 
 
+@pytest.mark.parametrize(
+    ("last", "fix"),
+    [
+        ("ImportError: cannot import name 'Server' from 'mcp.server'", "pin one that does"),
+        ("ModuleNotFoundError: No module named 'mcp.types'", "pin one that does"),
+        ("SyntaxError: The requested module './a.js' does not provide an export named 'b'", "pin one that does"),
+        ("ModuleNotFoundError: No module named 'helper'", "terminal"),  # a folder may be missing
+    ],
+)
+async def test_a_package_that_does_not_fit_another_is_told_from_one_that_is_missing(last: str, fix: str) -> None:
+    async with opened(command("sh", "-c", 'echo "$1" >&2; exit 1', "sh", last)) as link:
+        await link.gone.wait()
+        assert fix in (await link.explain()).fix
+
+
 async def test_stderr_goes_to_the_log_of_the_server_masked(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "pegboard.mcp.server")
     async with opened(define("exit", secrets=("hunter2-token",))) as link:

@@ -197,8 +197,11 @@ class Recording:
             if not stat.S_ISREG(about.st_mode) and not stat.S_ISDIR(about.st_mode):
                 raise ValueError("it is not a regular file")  # a pipe, a device: a file would replace it
             said = json.loads(path.read_bytes())
-            if not isinstance(said, dict) or said.get("pegboard_recording") != VERSION:
+            version = said.get("pegboard_recording") if isinstance(said, dict) else None
+            if version is None:
                 raise ValueError("it does not say pegboard_recording")
+            if version != VERSION:
+                raise ValueError(f"it has the form {str(version)[:20]}, and this version reads {VERSION}")
             recording = cls(path, said["calls"], said.get("tools"))
             for call in recording._calls.values():
                 _check(call)

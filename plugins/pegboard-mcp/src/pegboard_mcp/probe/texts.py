@@ -196,6 +196,13 @@ _ALSO: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("order-other-tool", ("supersede", "replace", "rather than", "instead of", "deprecate", "after obtaining", "afterwards", "then call"),
      r"\b(?:supersedes|replaces|deprecates) (?:all|every|any)\b|\b(?:use|call|prefer) (?:this|it)(?: tool| one)? (?:rather than|instead of) (?:the |any |all )?"
      r"(?:built-?in|default|native|other)\b|\bafter (?:obtaining|getting|receiving)[^.]{0,40}\bcall [`'\"]?\w+_\w+"),
+    ("order-other-tool", ("route ", "redirect "),
+     r"\b(?:re)?(?:route|direct) (?:all |every |any |the )?(?:\w+ ){0,2}(?:through|via) (?:this|it|me|[`'\"]?\w+_\w+)"),
+    ("order-run", ("run ", "execute ", "paste "),
+     r"\b(?:run|execute|paste) (?:the |any |every |that |its )?(?:commands?|scripts?|snippet|code)\b[^.]{0,60}\b(?:error|result|output|message|response|text|answer)\b"
+     r"[^.]{0,40}\b(?:in|into|with|on) (?:a |the |your )?(?:terminal|shell|bash|powershell|console|command line)\b"),
+    ("order-encode", ("decode", "rot13", "rot-13", "base64", "reversed", "backwards"),
+     r"\b(?:decode|decipher|decrypt|unscramble)\b[^.]{0,60}\b(?:and|then)\b[^.]{0,20}\b(?:obey|follow|do|execute|carry out|comply)\b"),
     ("order-redirect", ("email", "e-mail", "mail", "message", "payment", "wallet", "transfer"),
      r"\b(?:all|every|any|each) (?:e-?mails?|mails?|messages?|payments?|transfers?)\b[^.]{0,60}\b(?:to|via) [\w.+-]{1,64}(?:@|\b)"
      r"|\balways use (?:wallet|account|address|number|recipient|iban)\b"),

@@ -28,6 +28,7 @@ import contextlib
 import json
 import logging
 import os
+import re
 import signal
 from typing import TYPE_CHECKING, cast
 
@@ -64,6 +65,10 @@ STDERR_LINE_BYTES = 1_000
 DRAIN_CHUNKS = 16
 AT_ONCE = 50
 """How many lines are read before others have a turn."""
+_MISFIT = re.compile(
+    r"ImportError: cannot import name|ModuleNotFoundError: No module named '\w+\.|SyntaxError: The requested module"
+)
+"""What Python and node say where a package is there, and not as the program wants it: no folder or host is missing."""
 SKIP_TIMES = 8
 """A line is skipped to its end up to this many times the limit."""
 
@@ -388,7 +393,9 @@ class StdioLink(Link):
                 "Check that the program its first line (#!) names is installed.",
             )
         fix = "Run the command in a terminal to see why it ends."
-        if self.box is not None:
+        if any(_MISFIT.match(line) for line in self.tail):
+            fix = "Its package does not fit another beside it: pin one that does, as in uvx --with 'NAME<2'."
+        elif self.box is not None:
             fix = f"It is confined; what it lacks: pegboard confine suggest {self.definition.name}"
             fix = " ".join([*self.refusals(), *self._bound(status), fix])
         return LinkError("exited", f"it {_ended(status)}{early}{self._words()}", fix)
