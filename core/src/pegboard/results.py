@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import marshal
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, overload
 
 import attrs
 
@@ -168,17 +168,17 @@ class ToolResult:
         return "\n".join(block.text for block in self.content if isinstance(block, TextContent))
 
 
-@attrs.frozen(slots=False, repr=False)
 class PlainResult(ToolResult):
     """A success as JSON text said it, in which nothing hides: nothing is left to clean. Made by `read_plain`.
 
-    Args:
+    Attributes:
         size: of that text, in characters; no less than what the result shows or carries.
 
     .. versionadded:: 0.1
     """
 
-    size: int = 0
+    # Not a field, and so no class of attrs of its own, which would be made at each start: it is no part of the value.
+    size: ClassVar[int] = 0
 
 
 def read_plain(text: str) -> PlainResult | None:
@@ -204,14 +204,15 @@ def read_plain(text: str) -> PlainResult | None:
         return None
     if data is not None and type(data) is not dict:
         return None
-    return PlainResult(
+    plain = PlainResult(
         (TextContent(shown),),
         data,
         id=line.get("id", ""),
         name=line.get("name", ""),
         duration_ms=line.get("duration_ms", 0.0),
-        size=len(text),
     )
+    plain.__dict__["size"] = len(text)
+    return plain
 
 
 class CheckedResult:

@@ -17,7 +17,7 @@ import re
 import stat
 import tokenize
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import griffe
@@ -534,12 +534,12 @@ def _brings(found: importlib.metadata.Distribution, package: str) -> bool:
 
 def _metadata(found: importlib.metadata.Distribution) -> Metadata | None:
     try:
-        says = found.metadata
+        says: Any = found.metadata  # a field may be missing, and `get` is not in the protocol before Python 3.12
         return Metadata(
             name=str(says.get("Name") or "")[:128],
             version=str(says.get("Version") or "")[:64],
             summary=str(says.get("Summary") or "")[:2_000],
-            readme=str(says.get_payload() or "")[:100_000],  # type: ignore[attr-defined]
+            readme=str(says.get_payload() or "")[:100_000],
         )
     except (OSError, ValueError, KeyError):
         return None
