@@ -220,6 +220,30 @@ def test_questions_and_progress_run_in_the_programs_loop(run: Run) -> None:
     run(main())
 
 
+def test_what_a_program_gives_that_cannot_be_awaited_is_an_error_at_once(run: Run) -> None:
+    """A plain function, or nothing to call at all: nobody waits for an answer that cannot come."""
+
+    def plain(*told: Any) -> bool:
+        return True
+
+    def failing(*told: Any) -> bool:
+        raise KeyError
+
+    async def main() -> None:
+        def eventual(asked: Any) -> asyncio.Future[bool]:
+            return asyncio.get_running_loop().run_in_executor(None, plain)
+
+        async with opened() as host:
+            for given in (plain, failing, 3):
+                result = await host.session(confirm=given).call("wipe", timeout_s=20)  # type: ignore[arg-type]
+                assert (result.error.code, result.error.details["guard"]) == (ErrorCode.INTERNAL_ERROR, "confirmation")
+                session = host.session(confirm=eventual, on_progress=given)  # type: ignore[arg-type]
+                assert (await session.call("wipe", timeout_s=20)).error.code is ErrorCode.INTERNAL_ERROR
+            assert (await host.session(confirm=eventual).call("wipe", timeout_s=20)).text == "wiped"
+
+    run(main())
+
+
 def test_a_question_is_cancelled_with_its_call(run: Run) -> None:
     async def main() -> None:
         asked, left = asyncio.Event(), []

@@ -98,7 +98,7 @@ async def _ask_trio(thread: HostThread, work: Callable[[], Awaitable[T]]) -> T:
         raise
 
 
-async def _ask_asyncio(loop: asyncio.AbstractEventLoop, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+async def _ask_asyncio(loop: asyncio.AbstractEventLoop, work: Callable[[], Awaitable[T]]) -> T:
     """Run asyncio work in a program's loop, for a task of trio; cancelled with it, and always waited for."""
     token, ended = trio.lowlevel.current_trio_token(), trio.Event()
     context = contextvars.copy_context()
@@ -108,8 +108,11 @@ async def _ask_asyncio(loop: asyncio.AbstractEventLoop, work: Callable[[], Corou
         with contextlib.suppress(trio.RunFinishedError):
             token.run_sync_soon(ended.set)
 
+    async def run() -> T:
+        return await work()  # in the task, which ends whatever this raises; a callback would tell nobody
+
     def start() -> None:
-        task = loop.create_task(work(), context=context)
+        task = loop.create_task(run(), context=context)
         tasks.append(task)
         task.add_done_callback(tell)
 
