@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
+import keyword
 import re
 
 import pytest
 import trio
 
-from pegboard import CallContext, ErrorCode, PegboardError, ToolResult, hookimpl, tool
+from pegboard import CallContext, ErrorCode, PegboardError, ToolResult, hookimpl, load_board, tool
+from pegboard._installed import Installed
+from pegboard.registry.plugins import BUILTINS, ON_DEMAND
 from pegboard.testing import assert_error, assert_ok, record
 from pegboard.testing.scaffold import make_plugin
 
@@ -89,15 +94,49 @@ def test_a_new_plugin_is_named_after_what_was_asked(tmp_path):
     assert (root / "src" / "pegboard_word_count" / "plugin.py").read_text().count("def word_count(") == 1
     assert 'word_count = "pegboard_word_count.plugin"' in (root / "pyproject.toml").read_text()
     left = [
-        path for path in root.rglob("*") if path.is_file() and re.search(r"\{(name|tool|module)\}", path.read_text())
+        path
+        for path in root.rglob("*")
+        if path.is_file() and re.search(r"\{(name|tool|function|module)\}", path.read_text())
     ]
     assert left == []
+
+
+def _names_in_a_new_plugin(folder):
+    tree = ast.parse((make_plugin("zzz", folder) / "src" / "pegboard_zzz" / "plugin.py").read_text())
+    nodes = list(ast.walk(tree))
+    used = {node.id for node in nodes if isinstance(node, ast.Name)}
+    made = {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.alias)}
+    names = {name for name in used | made | set(keyword.kwlist) if name.isidentifier() and name.islower()}
+    return names - {"zzz", *BUILTINS, *ON_DEMAND}
+
+
+def test_a_new_plugin_may_have_the_name_of_anything_in_python(tmp_path, monkeypatch):
+    """`class`, `int`, `count-words`: the function is not called what the language or its own module needs."""
+    names = _names_in_a_new_plugin(tmp_path)
+    assert {"class", "int", "str", "tool", "hookimpl", "count_words", "provide_tools"} <= names
+    for name in sorted(names):
+        root = make_plugin(name.replace("_", "-"), tmp_path)
+        monkeypatch.syspath_prepend(str(root / "src"))
+        plugin = importlib.import_module(f"pegboard_{name}.plugin")
+        board = load_board({}, plugins=[plugin])
+        assert [record.quarantined for record in board.plugins.quarantined] == []
+        assert board.tools[name].handler("to be") == 2
 
 
 @pytest.mark.parametrize("name", ["Coin", "../coin", "1coin", "coin_", "", "c" + "\n"])
 def test_what_is_not_a_name_for_a_plugin_is_refused(tmp_path, name):
     with pytest.raises(PegboardError, match="not a name"):
         make_plugin(name, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", [*BUILTINS, *ON_DEMAND, "coin", "heads"])
+def test_the_name_of_a_plugin_that_is_there_is_refused(tmp_path, monkeypatch, name):
+    """Two of one name are quarantined, and pip would put the new package in the place of the other."""
+    coin = Installed("coin", "coins.plugin", "pegboard-heads", "1.0")
+    monkeypatch.setattr("pegboard._installed.installed_plugins", lambda: [coin])
+    with pytest.raises(PegboardError, match=r"of its own|is installed"):
+        make_plugin(name.replace("_", "-"), tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -5,6 +5,7 @@ Its files stand in the folder `template`, in the form of `str.format`.
 
 from __future__ import annotations
 
+import keyword
 import pkgutil
 import re
 import shutil
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
+_TAKEN = {"count_words", "hookimpl", "int", "list", "provide_tools", "str", "tool"}
+"""The names that `template/plugin.txt` uses itself."""
 
 
 def make_plugin(name: str, folder: Path) -> Path:
@@ -26,7 +29,7 @@ def make_plugin(name: str, folder: Path) -> Path:
         folder: where the package's own folder is made.
 
     Raises:
-        PegboardError: the name is not valid, or the folder is there already.
+        PegboardError: the name is not valid, a plugin of that name is installed, or the folder is there already.
         OSError: it cannot be written; what was written of it is removed.
 
     .. versionadded:: 0.1
@@ -37,11 +40,14 @@ def make_plugin(name: str, folder: Path) -> Path:
             f"{name[:40]!r} is not a name for a plugin",
             hint="use small letters (a to z), digits and hyphens, a letter first: coin, word-count",
         )
+    tool = name.replace("-", "_")
     root = folder / f"pegboard-{name}"
+    _refuse_known(tool, root.name)
     if root.exists():
         raise PegboardError(f"{root.name} is there already", hint="choose another name, or remove that folder")
-    tool = name.replace("-", "_")
-    module = f"pegboard_{tool}"
+    function = f"{tool}_" if keyword.iskeyword(tool) or tool in _TAKEN else tool
+    names = {"name": name, "tool": tool, "function": function, "module": f"pegboard_{tool}"}
+    module = names["module"]
     files = {
         "pyproject.toml": "pyproject.txt",
         "README.md": "readme.txt",
@@ -54,12 +60,26 @@ def make_plugin(name: str, folder: Path) -> Path:
         for path, template in files.items():
             target = root / path
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(_read(template).format(name=name, tool=tool, module=module), encoding="utf-8")
+            target.write_text(_read(template).format(**names), encoding="utf-8")
         (root / "src" / module / "py.typed").touch()
     except OSError:
         shutil.rmtree(root, ignore_errors=True)  # half a package would be "there already" at the next try
         raise
     return root
+
+
+def _refuse_known(plugin: str, distribution: str) -> None:
+    from pegboard._installed import installed_plugins
+    from pegboard.registry.plugins import BUILTINS, ON_DEMAND
+
+    if plugin in {*BUILTINS, *ON_DEMAND}:
+        raise PegboardError(f"pegboard has a plugin {plugin!r} of its own", hint="choose another name")
+    for one in installed_plugins():
+        if plugin == one.name or distribution == one.distribution:
+            raise PegboardError(
+                f"the plugin {one.name!r} of {one.distribution} is installed",
+                hint=f"choose another name, or uninstall {one.distribution}",
+            )
 
 
 def _read(template: str) -> str:
