@@ -41,6 +41,25 @@ def test_a_host_serves_a_program_without_trio_and_ends_with_the_block(make_plugi
     assert "pegboard-host" not in threads()
 
 
+@pytest.mark.parametrize("user_id", [0, 7, b"ada", ["ada"], True])
+def test_a_user_id_that_is_no_text_is_refused_wherever_it_is_given(user_id: Any) -> None:
+    """A program's users have numbers; bytes would be another user than the text that they spell."""
+    with open_host_sync({}, []) as host:
+        host.add(add)
+        for give in (host.session, lambda one: host.call("add", {"a": 1, "b": 1}, user_id=one)):
+            with pytest.raises(TypeError, match="user_id: expected text or None"):
+                give(user_id)
+    with pytest.raises(TypeError, match="user_id: expected text or None"):
+        call_sync("add", user_id=user_id)
+
+    async def main() -> None:
+        async with pegboard.asyncio.open_host({}, []) as host:
+            host.session(user_id)
+
+    with pytest.raises(TypeError, match="user_id: expected text or None"):
+        asyncio.run(main())
+
+
 @pytest.mark.parametrize(
     "ask",
     [

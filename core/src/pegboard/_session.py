@@ -66,6 +66,10 @@ class HostSession(Session):
         on_progress: OnProgress | None = None,
         id: str | None = None,  # noqa: A002 - the attribute's name
     ) -> None:
+        if not isinstance(user_id, str | None):
+            raise TypeError(
+                f"user_id: expected text or None, got {type(user_id).__name__}; str(...) makes text of a number"
+            )
         self._host = host
         self._visible = visible
         self._confirm = confirm
