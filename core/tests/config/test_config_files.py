@@ -352,3 +352,26 @@ class TestANamedPipe:
             ConfigError, match=r"pipe\.toml cannot be read: it is a pipe, and nobody wrote into it within"
         ):
             read_table(tmp_path / "pipe.toml")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links and pipes as POSIX has them")
+@pytest.mark.parametrize("name", ["project/pegboard.toml", "project/agent.yaml", "pegboard.yaml", "user/pegboard.toml"])
+@pytest.mark.parametrize("kind", ["loop", "dangling", "pipe"])
+def test_what_has_our_name_and_is_not_a_file_is_not_passed_over(
+    tmp_path: Path, load: Any, name: str, kind: str
+) -> None:
+    """It may have said `read_only = true`."""
+    place = tmp_path / name
+    make = {
+        "loop": lambda: place.symlink_to(place),
+        "dangling": lambda: place.symlink_to(tmp_path / "gone"),
+        "pipe": lambda: os.mkfifo(place),
+    }
+    make[kind]()
+    with pytest.raises(ConfigError, match="not a file"):
+        load()
+
+
+def test_a_link_to_the_null_device_says_nothing(tmp_path: Path, load: Any) -> None:
+    (tmp_path / "project" / "pegboard.toml").symlink_to(os.devnull)
+    assert load().files == ()

@@ -179,7 +179,8 @@ def find_file(start: str | os.PathLike[str]) -> Found | None:
     for directory in above(os.fspath(start)):
         for name in NAMES:
             found = os.path.join(directory, name)  # noqa: PTH118 - see `above`
-            if not os.path.isfile(found):  # noqa: PTH113
+            # What others own too counts only where it is a file.
+            if not (os.path.isfile(found) if name == "pyproject.toml" else is_there(found)):  # noqa: PTH113
                 continue
             from pathlib import Path
 
@@ -191,6 +192,20 @@ def find_file(start: str | os.PathLike[str]) -> Found | None:
             if values is not None:
                 return Found(path, content, values)
     return None
+
+
+def is_there(path: str) -> bool:
+    """Whether a configuration lies there. Passed over, what a link in a circle stands for (`read_only = true`) would
+    not hold, and nobody would know.
+
+    Raises:
+        ConfigError: it is a link that leads nowhere, or a pipe. A folder, and the null device, say nothing.
+    """
+    if os.path.isfile(path):  # noqa: PTH113
+        return True
+    if not os.path.lexists(path) or os.path.isdir(path) or os.path.realpath(path) == os.devnull:  # noqa: PTH112
+        return False
+    raise _unreadable(path, "not a file", "repair it, or move it away")
 
 
 def _load_bytes_or_nothing(path: Path) -> bytes:

@@ -147,7 +147,7 @@ def _read_layers(
     layers: list[Layer] = []
     own = os.path.join(user_dir or name_user_folder("config"), USER_FILE)  # noqa: PTH118
     try:
-        if os.path.isfile(own):  # noqa: PTH113
+        if files.is_there(own):
             from pathlib import Path
 
             path = Path(own)
