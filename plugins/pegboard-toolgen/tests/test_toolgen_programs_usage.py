@@ -552,3 +552,50 @@ def test_help_and_version_are_left_out_under_their_short_names_and_a_usage_of_a_
         "  -c, --compact  compact\n  -u, --usage <filename>  Usage data file\n"
     )
     assert set(made.input_schema["properties"]) == {"compact", "file", "usage"}
+
+
+@pytest.mark.parametrize(
+    ("meta", "said", "choices"),
+    [
+        ("<date|dur>", "changed before", []),
+        ("<name|date>", "sort by", ["name", "date"]),
+        ("<who>", "Format: [(user|uid)][:(group|gid)]", []),
+        ("X,Y", "position", []),
+        ("{X,Y}", "axis", ["X", "Y"]),
+        ("GET|POST", "method", ["GET", "POST"]),
+    ],
+)
+def test_places_and_parts_of_one_value_are_no_choices(meta: str, said: str, choices: list[str]) -> None:
+    assert choices_of(meta, said) == choices
+
+
+def test_a_usage_shows_what_its_options_take() -> None:
+    text = "Usage: x [-a] [-d delim] [-o file]\n  -a  all\n  -d  sign between keys\n  -o  write there\n"
+    forms = {one.name: one.form for one in help_text.parse(text, ("x",)).options}
+    assert forms == {"a": "flag", "d": "value", "o": "value"}
+
+
+@pytest.mark.parametrize(("other", "schema"), [("-q, --quiet", "both"), ("--size <n>", "flag")])
+def test_where_no_option_shows_a_value_its_explanation_does(other: str, schema: str) -> None:
+    text = f"Usage: x [options]\n\nOptions:\n  --skip   Comma separated names\n  --json   As JSON\n  {other}  other\n"
+    skip, json, _ = help_text.parse(text, ("x",)).options
+    assert (skip.form, skip.is_optional) == (("value", True) if schema == "both" else ("flag", False))
+    assert json.form == "flag"
+
+
+def test_options_and_sentences_are_no_arguments() -> None:
+    text = (
+        "usage: x [-q] [file]\n\nPositional arguments:\n  These come last.\n  Only one is read.\n\n"
+        "  file           File to read\n\nOptional arguments:\n  -q, --quiet    Say less\n"
+    )
+    read = help_text.parse(text, ("x",))
+    assert [(one.name, one.text) for one in read.positionals] == [("file", "File to read.")]
+    assert [one.name for one in read.options] == ["quiet"]
+
+
+@pytest.mark.parametrize(
+    "usage", ["Usage: x [options] ['from-unit' 'to-unit']", "Synopsis:\n    x [options] [from-unit to-unit]"]
+)
+def test_a_usage_may_quote_its_places_and_be_called_synopsis(usage: str) -> None:
+    read = help_text.parse(f"{usage}\n\nOptions:\n  -q  less\n  -v  more\n", ("x",))
+    assert [one.name for one in read.positionals] == ["from-unit", "to-unit"]

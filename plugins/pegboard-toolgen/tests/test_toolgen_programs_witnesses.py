@@ -77,6 +77,14 @@ def test_a_page_of_man_reads_like_a_help() -> None:
     assert [(one.name, one.words, one.required) for one in read.positionals] == [("file", None, False)]
 
 
+def test_a_page_has_continued_lines_and_a_synopsis_of_several_forms() -> None:
+    page = (
+        ".if \\n(.H>23 .if \\n(.V>19 \\\n\\{\\\n.    ds : e\n.\\}\n.SH NAME\nthing \\- join files\n.SH SYNOPSIS\n"
+        ".PP\nthing a and b\n.PP\n_ a or b _\n.SH DESCRIPTION\nJoin them.\n"
+    )
+    assert help_text.parse(_manuals.text_of(page), ("thing",)).text == "join files"
+
+
 def test_a_page_of_mdoc_reads_like_a_help() -> None:
     read = help_text.parse(_manuals.text_of(MDOC), ("thing",))
     assert read.text.startswith("show the lines of files")

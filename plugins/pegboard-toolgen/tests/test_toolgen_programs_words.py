@@ -93,13 +93,14 @@ def test_a_required_option_that_takes_code_marks_the_command():
 
 
 def test_a_program_that_runs_commands_and_takes_one_runs_code():
-    command = Parameter(name="command", metavar="command", words=None, required=True)
-
-    def drafted(text):
+    def drafted(text, said=""):
+        command = Parameter(name="command", metavar="command", words=None, required=True, text=said)
         return draft_of(Command(levels=(Level(word=None, parameters=(command,)),), text=text), PROGRAM)
 
     assert drafted("Run commands at the same time").runs_code == "it runs commands that the caller gives"
+    assert drafted("Compare times", "The command to benchmark").runs_code == "it runs commands that the caller gives"
     assert drafted("Show pages about commands").runs_code is None
+    assert drafted("Show help", "The command to explain").runs_code is None
 
 
 def test_flags_that_wait_for_a_person_or_start_programs_are_dropped():

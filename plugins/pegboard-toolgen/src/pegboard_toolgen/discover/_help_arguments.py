@@ -26,6 +26,7 @@ _TERM = re.compile(
     r"^ {1,8}(\[?<[^<>]{1,60}>\]?(?:\.\.\.)?\]?(?: \.\.\.)?|\[[^\[\]]{1,60}\](?:\.\.\.)?|\{[^{}]{1,300}\}|"
     r"[A-Za-z][\w.-]{0,60}(?:\.\.\.)?)(?: {2,}(\S.*)|\t+(\S.*)|:? (\S.*)|)$"
 )
+_SENTENCE = re.compile(r"^ +[A-Z][a-z]+ \S")
 
 
 @attrs.frozen
@@ -50,10 +51,10 @@ def listed_of(lines: Sequence[str]) -> tuple[Listed, ...]:
             continue
         indent = len(line) - len(line.lstrip())
         term = _TERM.match(line) if not depth or indent == depth else None
-        if term and (term[2] or term[3] or not term[4] or not found):
+        if term and (term[2] or term[3] or not term[4] or not (found or _SENTENCE.match(line))):
             depth = indent
             found.append((term[1], [next(filter(None, term.groups()[1:]), "")]))
-        elif found:
+        elif depth:
             found[-1][1].append(stripped)
     return tuple(one for term, said in found[:MAX_LISTED] if (one := _listed(term, said)) is not None)
 

@@ -53,7 +53,15 @@ _ALTERNATIVES = re.compile(
 _OTHERS = re.compile(r"\s+and\s+(?=-)")
 """Between options that one text speaks of: `--color / -C and --monochrome / -M`."""
 _FILE_WORD = re.compile(r"<?(?:f|file|filename|path|dir)>?", re.IGNORECASE)
-_USAGE_META = re.compile(r"\[(?:-\w\|)?(--[a-z][\w-]{0,60})[ =](<[^<>\[\]]{1,60}>|[A-Z][A-Z_-]{0,40})")
+_USAGE_META = re.compile(
+    r"\[(?:(?:-\w\|)?(--[a-z][\w-]{0,60})[ =](<[^<>\[\]]{1,60}>|[A-Z][A-Z_-]{0,40})|(-[A-Za-z]) ([a-z][a-z-]{0,30})\])"
+)
+_SPOKEN = re.compile(
+    r"^(?:an? |the )?(?:(?:comma|space|colon)[- ](?:separated|delimited)|(?:path|number) (?:to|of)|"
+    r"config(?:uration)? file)\b|^specify an? ",
+    re.IGNORECASE,
+)
+"""An explanation that is about a value: "Comma separated list of ..."."""
 _TYPED = re.compile(r"\[(string|number|array|count|boolean)\](?= |$)")
 _TYPED_AS = {"string": "string", "number": "float", "array": "strings", "count": "", "boolean": ""}
 """How yargs tells a type behind the explanation, and what pflag calls it."""
@@ -70,7 +78,11 @@ def options_of(lines: Sequence[str]) -> Iterator[Parameter]:
     metas = _metas(lines)
     whole = values_of.with_units(lines)
     count = 0
-    for specs, said in _entries(lines):
+    entries = list(_entries(lines))
+    if not any(_spec(specs, said)[0].value for specs, said in entries):
+        # No option shows that it takes a value; for those whose explanation is about one, both are let through.
+        entries = [(_with_value(specs) if _SPOKEN.match(said) else specs, said) for specs, said in entries]
+    for specs, said in entries:
         for option in (one for spec in _OTHERS.split(specs) for one in _option(spec, said, metas, whole)):
             fresh = _without(option, taken)
             flags = {*option.flags, *option.off_flags}
@@ -78,6 +90,10 @@ def options_of(lines: Sequence[str]) -> Iterator[Parameter]:
                 count += 1
                 yield fresh
             taken |= flags
+
+
+def _with_value(specs: str) -> str:
+    return f"{specs}[=VALUE]" if re.search(r"--[a-z][\w-]*$", specs) else specs
 
 
 def _only_tells(flags: Iterable[str], form: str = "flag") -> bool:
@@ -281,8 +297,8 @@ def _metas(lines: Sequence[str]) -> dict[str, str]:
     metas: dict[str, str] = {}
     for line in lines:
         if "[" in line:
-            for flag, meta in _USAGE_META.findall(line):
-                metas.setdefault(flag, meta)
+            for long, meta, short, small in _USAGE_META.findall(line):
+                metas.setdefault(long or short, meta or f"<{small}>")
     return metas
 
 

@@ -22,6 +22,17 @@ _LISTED = re.compile(
     r"\b[A-Z][A-Z_-]{0,30}=\{([\w.+-]+(?:[,|][\w.+-]+){1,60})\}"
 )
 _META_CHOICES = re.compile(r"^[<(\[{]*([\w.+-]+(?:[|,][\w.+-]+){1,60})[>)\]}]*$")
+_PLACES = frozenset(
+    {
+        "date", "datetime", "time", "timestamp", "dur", "duration", "n", "num", "number",
+        "int", "user", "uid", "group", "gid", "pid", "file", "filename", "path",
+        "dir", "directory", "url", "uri", "host", "hostname", "ip", "port", "regex",
+        "glob",
+    }
+)  # fmt: skip
+"""Words that stand for values: of `<date|duration>` neither is one."""
+_PARTS = re.compile(r"[A-Z]+(?:,[A-Z]+)+")
+"""The parts of one value, which are written with the commas: `X,Y`."""
 _PIPED = re.compile(
     r"\(([a-z0-9][\w.+-]*(?:\|[a-z0-9][\w.+-]*){1,60})\)|"
     r"\b[Oo]ne of:? ([a-z0-9][\w+-]*(?:\|[a-z0-9][\w+-]*){1,60})(?![\w=|+-])"
@@ -95,7 +106,7 @@ def choices_of(meta: str, said: str) -> list[str]:
     `WHEN={a(default),b}` of GNU.
     """
     if found := _META_CHOICES.match(meta.strip()):
-        if meta.lower().strip("<>[](){}") in _TYPES:
+        if meta.lower().strip("<>[](){}") in _TYPES or _PARTS.fullmatch(meta.strip("<> ")):
             return []
         return _split(found[1])
     said = _NOTE.sub("", said[:1_500])
@@ -107,7 +118,7 @@ def choices_of(meta: str, said: str) -> list[str]:
 def _split(listed: str) -> list[str]:
     words = [one.strip(" \"'`") for one in re.split(r",? (?:and |or )|[,|]", listed)]
     found = list(dict.fromkeys(one for one in words if one))
-    return found[:MAX_CHOICES] if len(found) > 1 else []
+    return found[:MAX_CHOICES] if len(found) > 1 and not {one.lower() for one in found} <= _PLACES else []
 
 
 _VALUE_LINE = re.compile(r"^[-*•] ?([\w.+-]{1,60})(?::| -|  |$)")

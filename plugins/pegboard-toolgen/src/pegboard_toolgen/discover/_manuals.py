@@ -22,6 +22,7 @@ _SECTIONS = ("1", "8", "6")
 _FONT = re.compile(
     r"\\f(?:\([A-Za-z]{2}|\[[^\]]{0,20}\]|.)|\\s[-+]?\d{1,2}|\\[cmM](?:\[[^\]]{0,20}\])?(?![-\w(\[])|\\[&|^/,%:]"
 )
+_CONTINUED = re.compile(r"(?<!\\)\\\n")
 _NAMED = re.compile(r"\\\((..)|\\\[([A-Za-z]{2})\]|\\\*(?:\(..|\[[^\]]{0,40}\]|.)")
 _SIGNS = {
     "aq": "'", "cq": "'", "oq": "'", "lq": '"', "rq": '"', "dq": '"', "em": "-", "en": "-", "hy": "-", "mi": "-",
@@ -75,7 +76,7 @@ def text_of(page: str) -> str:
 def _lines(page: str) -> Iterator[str]:
     written = _Page()
     in_definition, skipped = False, 0
-    for line in page.split("\n"):
+    for line in _CONTINUED.sub("", page).split("\n"):
         line = line[:MAX_LINE]
         if skipped or re.match(r"[.'] *(?:if|ie|el|while)\b", line):  # of another formatter, as a rule
             skipped = max(0, skipped + line.count("\\{") - line.count("\\}"))

@@ -87,7 +87,8 @@ def draft_of(command: Command, program: Program) -> Draft | LeftOut:
                 runs_code = why
             if why:
                 dropped.setdefault(why, []).append(_called(parameter))
-    if not runs_code and guess.runs_commands(summary) and any(guess.is_command_name(p.metavar) for _, p in shown):
+    taken = [p for _, p in shown if guess.is_command_name(p.metavar)]
+    if taken and not runs_code and any(guess.runs_commands(said) for said in (summary, *(p.text for p in taken))):
         runs_code = "it runs commands that the caller gives"
     notes.extend(f"Dropped: {', '.join(names)} ({why})." for why, names in dropped.items())
     if missed := [name for names in dropped.values() for name in names if name and name in text]:

@@ -138,7 +138,9 @@ _CODE_OPTION = (
 )
 _RUNS_COMMANDS = re.compile(
     r"\b(?:runs?|executes?|launch(?:es)?|spawns?|starts?|invokes?) (?:[\w-]+ ){0,3}"
-    r"(?:commands?|programs?|scripts?|process(?:es)?)\b",
+    r"(?:commands?|programs?|scripts?|process(?:es)?)\b|"
+    r"\b(?:commands?|programs?) to (?:run|execute|start|launch|spawn|invoke|benchmark|time|measure|profile|trace|watch|"
+    r"repeat|monitor)\b",
     re.IGNORECASE,
 )
 _CODE_FLAGS = _words(

@@ -31,6 +31,7 @@ _NOUN = re.compile(
 )
 """Words that stand for a value where a usage writes everything in small letters: `unzip file`."""
 _CHOICE = re.compile(r"[a-z0-9][\w.+-]{0,40}")
+_QUOTED = re.compile(r"(['\"])([A-Za-z][\w-]{0,60})\1")
 _PREFIX = re.compile(r"^[+@%:]")
 _DOTS = re.compile(r"(?:\.\.\.|…)+$")
 _PAIRS = {"[": "]", "(": ")", "{": "}"}
@@ -104,7 +105,7 @@ def form_of(text: str, *, listed: Collection[str] = (), plain: Collection[str] =
         plain: options that are known to take no value.
     """
     walk = _Walk(listed={key_of(one) for one in listed}, plain=frozenset(plain))
-    walk.read(_nodes(text), required=True)
+    walk.read(_nodes(_QUOTED.sub(r"\2", text)), required=True)
     return walk.form()
 
 

@@ -56,7 +56,7 @@ _TITLE = re.compile(r"[A-Z][\w ,/'()-]{0,60}:")
 """What stands above forms of a call: `Standard syntax:`."""
 _PIPE = re.compile(r"^[^|\[\](){}<>]{1,60} \| (?=[\w./-]+(?: |$))")
 """What pipes into the program: `cat FILE | jc [OPTIONS]`."""
-_USAGE = re.compile(r"^\s*usage:?\s*(.*)$", re.IGNORECASE)
+_USAGE = re.compile(r"^\s*(?:usage|synopsis):?\s*(.*)$", re.IGNORECASE)
 # How getopt_long of GNU, clap, cobra, click and argparse speak of themselves; all take `--` (POSIX, guideline 10).
 _KNOWN_PARSER = re.compile(
     r"^Mandatory arguments to long options|<https://www\.gnu\.org/software/|^ {2,}-h, --help {2,}(?:Print|help for)|"
@@ -493,13 +493,13 @@ def _row(line: str) -> str:
 def _description(lines: Sequence[str], words: Sequence[str]) -> str:
     """The text before the lists: paragraphs that are neither usage, header nor list."""
     kept: list[str] = []
-    in_usage = False
+    in_usage = is_section = False
     for index, line in enumerate(lines[:400]):
         stripped = line.strip()
         if not kept and (_COMPLAINT.search(stripped) or re.match(rf"^{re.escape(' '.join(words))} +[<\[]", line)):
             continue
         if _USAGE.match(line) or stripped.upper() == "SYNOPSIS":
-            in_usage = True
+            in_usage, is_section = True, line.startswith("SYNOPSIS")
             continue
         # clap says the name first, and the version of a program: `taplo-get`, `taplo 0.9.3`.
         if not kept and re.fullmatch(rf"{_called(words)}(?: v?\d\S*)?", stripped):
@@ -511,7 +511,7 @@ def _description(lines: Sequence[str], words: Sequence[str]) -> str:
             continue
         if in_usage:
             if not stripped:
-                in_usage = False
+                in_usage = is_section  # of a manual page, which goes on up to the next header
                 continue
             # Prose right behind the usage begins at the first column and is not a line of a call.
             if line[0].isspace() or stripped.startswith(("-", "[", "or:")) or stripped.split()[0] == words[0]:
