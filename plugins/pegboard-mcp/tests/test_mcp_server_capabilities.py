@@ -73,10 +73,22 @@ PROMPTS = [
     Prompt(name="show", get=_show),
     Prompt(name="ask", get=_ask),
 ]
+ICONS = ({"src": "https://example.org/board.png"},)
 RESOURCES = [
     *(Resource(uri=f"board://x/{kind}", name=kind, read=_read) for kind in ("text", "bytes", "blocks", "gone")),
-    Resource(uri="board://png", name="png", read=_read, mime_type="text/html", title="T", size=3, description="d"),
-    ResourceTemplate(uri_template="board://user/{id}", name="user", read=_read, complete=_names, mime_type="text/x"),
+    Resource(
+        uri="board://png",
+        name="png",
+        read=_read,
+        mime_type="text/html",
+        title="T",
+        size=3,
+        description="d",
+        icons=ICONS,
+    ),
+    ResourceTemplate(
+        uri_template="board://user/{id}", name="user", read=_read, complete=_names, mime_type="text/x", icons=ICONS
+    ),
 ]
 
 
@@ -161,6 +173,8 @@ async def test_resources_are_listed_and_read(stocked: Any, mode: str) -> None:
         user = (await client.read_resource("board://user/7")).contents
     assert (resources["png"].mime_type, resources["png"].size, resources["png"].title) == ("text/html", 3, "T")
     assert [one.uri_template for one in templates] == ["board://user/{id}"]
+    shown = [icon.src for one in (resources["png"], *templates) for icon in one.icons or ()]
+    assert shown == [ICONS[0]["src"]] * 2, "of a template as of a resource"
     assert (text[0].text, text[0].mime_type) == ("hello", "text/plain")
     assert base64.b64decode(data[0].blob) == b"\x00\x01"
     assert [one.uri for one in blocks] == ["board://x/blocks", "board://x/blocks", "board://z"]

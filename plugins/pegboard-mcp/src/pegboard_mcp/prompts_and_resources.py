@@ -80,7 +80,21 @@ class Prompt:
 
 
 @attrs.frozen(eq=False, kw_only=True)
-class Resource:
+class _Readable:
+    """What a resource and a template of resources have in common."""
+
+    name: str
+    read: Callable[[Session, str], Awaitable[str | bytes | Sequence[Content]]]
+    description: str = ""
+    title: str | None = None
+    mime_type: str | None = None
+    annotations: Mapping[str, Any] | None = None
+    icons: tuple[Mapping[str, Any], ...] = attrs.field(default=(), converter=_icons)
+    source: str | None = None
+
+
+@attrs.frozen(eq=False, kw_only=True)
+class Resource(_Readable):
     """Something to be read by its URI.
 
     Args:
@@ -98,19 +112,11 @@ class Resource:
     """
 
     uri: str
-    name: str
-    read: Callable[[Session, str], Awaitable[str | bytes | Sequence[Content]]]
-    description: str = ""
-    title: str | None = None
-    mime_type: str | None = None
     size: int | None = None
-    annotations: Mapping[str, Any] | None = None
-    icons: tuple[Mapping[str, Any], ...] = attrs.field(default=(), converter=_icons)
-    source: str | None = None
 
 
 @attrs.frozen(eq=False, kw_only=True)
-class ResourceTemplate:
+class ResourceTemplate(_Readable):
     """Resources whose URIs follow a template (RFC 6570, level 1: `{name}`).
 
     Args:
@@ -128,15 +134,7 @@ class ResourceTemplate:
     """
 
     uri_template: str
-    name: str
-    read: Callable[[Session, str], Awaitable[str | bytes | Sequence[Content]]]
-    description: str = ""
-    title: str | None = None
-    mime_type: str | None = None
     complete: Callable[[Session, str, str, Mapping[str, str]], Awaitable[Sequence[str]]] | None = None
-    annotations: Mapping[str, Any] | None = None
-    icons: tuple[Mapping[str, Any], ...] = attrs.field(default=(), converter=_icons)
-    source: str | None = None
 
     def fits(self, uri: str) -> bool:
         """Whether an address has the form of the template; a `{name}` stands for any characters but `/`, `{+name}` for

@@ -285,32 +285,24 @@ def prompt_json(prompt: Prompt) -> dict[str, Any]:
 
 def resource_json(resource: Resource) -> dict[str, Any]:
     """A resource as one element of `resources/list`."""
-    return _without_nothing(
-        {
-            "uri": resource.uri,
-            "name": resource.name,
-            "title": resource.title,
-            "description": resource.description,
-            "mimeType": resource.mime_type,
-            "size": resource.size,
-            "annotations": resource.annotations,
-            "icons": list(resource.icons),
-        }
-    )
+    return _without_nothing({"uri": resource.uri, **_labels_of(resource), "size": resource.size})
 
 
 def template_json(template: ResourceTemplate) -> dict[str, Any]:
     """A template as one element of `resources/templates/list`."""
-    return _without_nothing(
-        {
-            "uriTemplate": template.uri_template,
-            "name": template.name,
-            "title": template.title,
-            "description": template.description,
-            "mimeType": template.mime_type,
-            "annotations": template.annotations,
-        }
-    )
+    return _without_nothing({"uriTemplate": template.uri_template, **_labels_of(template)})
+
+
+def _labels_of(one: Resource | ResourceTemplate) -> dict[str, Any]:
+    """The members that both have: `Annotated` and `Icons` of MCP's schema."""
+    return {
+        "name": one.name,
+        "title": one.title,
+        "description": one.description,
+        "mimeType": one.mime_type,
+        "annotations": one.annotations,
+        "icons": list(one.icons),
+    }
 
 
 def _without_nothing(members: dict[str, Any]) -> dict[str, Any]:
