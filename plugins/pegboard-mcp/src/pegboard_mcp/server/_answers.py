@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from codecs import BOM_UTF8
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs
 
 import trio
 
@@ -66,13 +67,18 @@ async def answer_error(send: Send, status: int, problem: NoMessageError) -> None
 
 
 async def answer_json(send: Send, status: int, message: Mapping[str, Any], *, retry: bool = False) -> None:
-    """One whole JSON answer."""
+    """One whole JSON answer, to a request over HTTP."""
     body = json.dumps(message, separators=(",", ":")).encode()
-    headers = [(b"content-type", JSON), (b"content-length", b"%d" % len(body))]
-    if retry:
-        headers.append((b"retry-after", b"1"))
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+    await answer_plainly({"type": "http"}, send, status, body, kind=JSON, retry=retry)
+
+
+def session_id_in(scope: Scope) -> str:
+    """The id that the address of a message of HTTP with SSE says; empty where it says none."""
+    try:
+        query: dict[str, list[str]] = parse_qs(scope.get("query_string", b"").decode("latin-1"), max_num_fields=10)
+    except ValueError:  # of more fields
+        return ""
+    return query.get("session_id", [""])[-1]
 
 
 def replaying(body: bytes, receive: Receive) -> Receive:

@@ -74,11 +74,6 @@ class Gatekeeper:
         self._scopes = scopes
 
     @property
-    def needs_credential(self) -> bool:
-        """Whether a request has to bring a token."""
-        return self._open is None
-
-    @property
     def is_shared(self) -> bool:
         """Whether it may let in more than one user."""
         return self._oauth is not None or self._tokens.is_shared

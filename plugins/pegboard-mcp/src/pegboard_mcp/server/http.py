@@ -108,15 +108,12 @@ class HttpApp:
             elif self._transport == "sse":
                 from pegboard_mcp.server.sse import SseEndpoints
 
-                sse = await stack.enter_async_context(
-                    SseEndpoints.open(server, self.flights, settings, places, self._instances)
-                )
+                sse = SseEndpoints(server, self.flights, settings, places, self._instances)
                 self._endpoints |= {"http:/sse": sse.listen, "http:/messages": sse.post}
             else:
                 from pegboard_mcp.server.websocket import WebSockets
 
-                sockets = await stack.enter_async_context(WebSockets.open(server, self.flights, settings, places))
-                self._endpoints["websocket:/ws"] = sockets
+                self._endpoints["websocket:/ws"] = WebSockets(server, self.flights, settings, places)
             yield
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -20,13 +20,12 @@ import sys
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import parse_qs
 
 import trio
 from mcp_types import INVALID_REQUEST
 
 from pegboard import ErrorCode, ToolError
-from pegboard_mcp.server._answers import JSON, Answering, answer_json, in_flight, lasting
+from pegboard_mcp.server._answers import JSON, Answering, answer_json, in_flight, lasting, session_id_in
 from pegboard_mcp.server._flights import refusal
 from pegboard_mcp.server._sdk import MCP_SESSION_ID_HEADER
 from pegboard_mcp.server.auth import CALLER, answer_plainly
@@ -202,7 +201,7 @@ class Instances:
     def place_of_stream(self, scope: Scope, send: Send) -> Placed:
         """The same for HTTP with SSE, where the id of a session stands in the address that its client is told."""
         scope = self._as_sent(scope)
-        sealed = self.handles.read(SESSION, _query_of(scope).get("session_id", [""])[-1])
+        sealed = self.handles.read(SESSION, session_id_in(scope))
         if sealed is None:
             return Placed(scope, self._sealing_address(send), None)
         if not self.is_own(sealed.name):
@@ -502,12 +501,6 @@ async def _answer_over(request_id: Any, scope: Scope, send: Send) -> None:
 def socket_of(folder: str, process: str) -> Path:
     """Where a process listens for the others of its program."""
     return Path(folder) / f"{process}.sock"
-
-
-def _query_of(scope: Scope) -> dict[str, list[str]]:
-    with contextlib.suppress(ValueError):
-        return parse_qs(scope.get("query_string", b"").decode("latin-1"), max_num_fields=10)
-    return {}
 
 
 @contextlib.contextmanager

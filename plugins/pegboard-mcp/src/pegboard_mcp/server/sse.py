@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qs
 from uuid import UUID
 
 import trio
 from mcp.server.sse import SseServerTransport
 
-from pegboard_mcp.server._answers import Answering, read_message, refuse, replaying
+from pegboard_mcp.server._answers import Answering, read_message, refuse, replaying, session_id_in
 from pegboard_mcp.server._flights import Watched
 from pegboard_mcp.server.auth import CALLER, answer_plainly
 from pegboard_serving import LAST_S
@@ -21,8 +19,6 @@ from pegboard_serving.bodies import Bodies
 from pegboard_serving.sharing import Place, Places, owner_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     from mcp.server.lowlevel import Server
     from starlette.types import Message, Receive, Scope, Send
 
@@ -51,24 +47,10 @@ class SseEndpoints:
         self._instances = instances
         self._server = server
         self._flights = flights
-        self._settings = settings
         self._transport = SseServerTransport(POSTS, max_request_body_size=settings.max_body_bytes)
         self._bodies = Bodies(settings.max_body_bytes)
         self._places = places
         self._waiting: Counter[UUID] = Counter()
-
-    @classmethod
-    @contextlib.asynccontextmanager
-    async def open(
-        cls,
-        server: Server[Any],
-        flights: Flights,
-        settings: McpSettings,
-        places: Places,
-        instances: Instances | None = None,
-    ) -> AsyncIterator[SseEndpoints]:
-        """The endpoints, as long as the block."""
-        yield cls(server, flights, settings, places, instances)
 
     async def listen(self, scope: Scope, receive: Receive, send: Send) -> None:
         """GET `/sse`: one session, as long as the stream is open."""
@@ -168,7 +150,6 @@ class SseEndpoints:
 
 def _session_of(scope: Scope) -> UUID | None:
     try:
-        query = parse_qs(scope.get("query_string", b"").decode("latin-1"), max_num_fields=10)
-        return UUID(hex=query.get("session_id", [""])[-1])
+        return UUID(hex=session_id_in(scope))
     except ValueError:
         return None

@@ -25,7 +25,6 @@ from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, MISSING_REQUIRED_CLIENT_CA
 
 from pegboard import ErrorCode, ToolError
 from pegboard.errors import reason_of
-from pegboard_mcp.client.rpc import data_of, number_of
 from pegboard_mcp.server.errors import error_json, fault_at, faulty_params, protocol_error
 from pegboard_mcp.server.handles import EXTENSION, TASK, elsewhere, lost, owner_text
 from pegboard_mcp.server.task_stores import TaskRecord
@@ -76,11 +75,8 @@ class Task:
             error = problem.error
             data = {} if error.data is None else {"data": error.data}
             said = {"status": "failed", "error": {"code": error.code, "message": error.message, **data}}
-        except ToolError as error:
-            said = {
-                "status": "failed",
-                "error": {"code": number_of(error), "message": error.message, "data": data_of(error)},
-            }
+        except ToolError as refused:
+            said = {"status": "failed", "error": error_json(refused)}
         except Exception:  # the work is ours: whatever it raised, the client is told that there is no result
             log.exception("a task failed")
             said = {"status": "failed", "error": {"code": INTERNAL_ERROR, "message": "the call failed"}}

@@ -7,7 +7,6 @@ connection goes on. Pings are hypercorn's, and so is close code 1009 for what is
 
 from __future__ import annotations
 
-import contextlib
 import logging
 from typing import TYPE_CHECKING, Any
 
@@ -24,8 +23,6 @@ from pegboard_serving import LAST_S
 from pegboard_serving.sharing import Place, Places, owner_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     from mcp.server.lowlevel import Server
     from starlette.types import Receive, Scope, Send
 
@@ -49,14 +46,6 @@ class WebSockets:
         self._flights = flights
         self._settings = settings
         self._places = places
-
-    @classmethod
-    @contextlib.asynccontextmanager
-    async def open(
-        cls, server: Server[Any], flights: Flights, settings: McpSettings, places: Places
-    ) -> AsyncIterator[WebSockets]:
-        """The endpoint, as long as the block."""
-        yield cls(server, flights, settings, places)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if (await receive())["type"] != "websocket.connect":
