@@ -6,6 +6,7 @@ What answered (`content`) and what failed (`rpc`) are read with the same functio
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -72,6 +73,11 @@ def masked(details: dict[str, Any], mask: Callable[[str], str]) -> dict[str, Any
 
     shown: dict[str, Any] = clean(details)
     return shown
+
+
+def is_number(value: Any) -> bool:
+    """Whether it is one that a float holds: an integer may be larger than any."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 def kind_of(value: Any) -> str:

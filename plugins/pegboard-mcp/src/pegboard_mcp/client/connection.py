@@ -17,7 +17,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import logging
-import sys
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +34,7 @@ from pegboard.errors import reason_of
 from pegboard.trace import carrier
 from pegboard_mcp import __version__
 from pegboard_mcp.client._errors import LinkError, Lost, RpcError
+from pegboard_mcp.client._plain import is_number
 from pegboard_mcp.client._sdk import (
     MCP_METHOD_HEADER,
     MCP_NAME_HEADER,
@@ -487,11 +487,11 @@ class Connection:
     def _hear_progress(self, params: Mapping[str, Any]) -> bool:
         waiting = self._waiting.get(number_of(params.get("progressToken")))
         done, total, given = (params.get(key) for key in ("progress", "total", "message"))
-        if waiting is None or waiting.progress is None or not _is_number(done):
+        if waiting is None or waiting.progress is None or not is_number(done):
             return False
         if len(waiting.progress) >= MAX_PROGRESS:
             del waiting.progress[0]
-        total = total if _is_number(total) else None
+        total = total if is_number(total) else None
         waiting.progress.append((float(done or 0), total, given if isinstance(given, str) else None))
         waiting.wake()
         return True
@@ -608,11 +608,6 @@ _LEVELS = {"debug": logging.DEBUG, "info": logging.INFO}
 
 def _ignore(method: str, params: Mapping[str, Any]) -> None:
     """Nobody hears of it."""
-
-
-def _is_number(value: Any) -> bool:
-    """Whether it is one that a float holds: an integer may be larger than any."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 @contextlib.asynccontextmanager

@@ -591,10 +591,6 @@ def _said_of(block: Any) -> str:
     return json_text(block) or "[no JSON]"
 
 
-def _as_object(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
 def _cleaned(value: Any, key: str = "") -> Any:
     """A request whose texts hide nothing; its depth is bounded, since it was written as JSON before."""
     if isinstance(value, str):

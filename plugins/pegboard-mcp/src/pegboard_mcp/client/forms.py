@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import datetime
 import re
-import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
+
+from pegboard_mcp.client._plain import is_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -126,7 +127,7 @@ def _field_of(name: str, field: Any, clean: Callable[[str], str]) -> dict[str, A
     if kind == "string":
         made |= _choices(field, "enum", "oneOf", name, clean) or _text_bounds(field)
     elif kind in ("number", "integer"):
-        made |= {key: field[key] for key in ("minimum", "maximum") if _is_number(field.get(key))}
+        made |= {key: field[key] for key in ("minimum", "maximum") if is_number(field.get(key))}
     elif kind == "array":
         items = field.get("items")
         choices = _choices(items, "enum", "anyOf", name, clean) if isinstance(items, Mapping) else {}
@@ -193,7 +194,7 @@ def _checked(field: Mapping[str, Any], value: Any) -> tuple[Any, str | None]:
 
 
 def _checked_number(field: Mapping[str, Any], value: Any) -> tuple[Any, str | None]:
-    if not _is_number(value):
+    if not is_number(value):
         return value, "a number"
     if field["type"] == "integer":
         if value != int(value):
@@ -236,10 +237,6 @@ def _values(field: Mapping[str, Any]) -> list[str]:
 def _shown(choices: list[str]) -> str:
     shown = ", ".join(choices[:10])
     return f"{shown[:200]}, ..." if len(choices) > 10 or len(shown) > 200 else shown
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 def _is_count(value: Any) -> bool:

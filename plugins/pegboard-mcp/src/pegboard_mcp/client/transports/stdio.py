@@ -42,7 +42,7 @@ from pegboard_mcp.client._errors import LinkError
 from pegboard_mcp.client.transports import _process, _reaper
 from pegboard_mcp.client.transports._codes import ANSWER_TOO_LONG
 from pegboard_mcp.client.transports._lines import LineSplitter, find_id
-from pegboard_mcp.client.transports._link import GARBAGE_LIMIT, Link, shorten
+from pegboard_mcp.client.transports._link import GARBAGE_LIMIT, Link, beside, shorten
 from pegboard_mcp.client.transports._messages import message_of, read_message
 from pegboard_mcp.client.transports._process import CHUNK, INSTALL_GRACE_S, end_group, start, throw_away
 from pegboard_mcp.packages import fetches, may_install
@@ -83,7 +83,6 @@ class StdioReader(SteppingReader):
         self._lines: collections.deque[bytes | TooLong] = collections.deque()
         self._ready: collections.deque[SessionMessage] = collections.deque()
         self._splitter = LineSplitter(definition.max_message_bytes)
-        self._encoding = definition.encoding
         plain = codecs.lookup(definition.encoding).name == "utf-8"
         self._decoder = None if plain else codecs.getincrementaldecoder(definition.encoding)("replace")
         self.closed = False
@@ -504,10 +503,10 @@ async def open_stdio(definition: ServerDefinition, on_gone: Callable[[], None]) 
     _reaper.acquire()
     process: trio.Process | None = None
     box: Box | None = None
+    link: StdioLink | None = None
     try:
         process, box = await start(definition, gently=may_install(definition.argv))
-        fault: BaseException | None = None
-        async with trio.open_nursery() as nursery:
+        async with beside() as nursery:
             link = StdioLink(definition, on_gone, process, nursery)
             if box is not None:
                 link.box = box
@@ -516,15 +515,12 @@ async def open_stdio(definition: ServerDefinition, on_gone: Callable[[], None]) 
             nursery.start_soon(link.watch)
             try:
                 yield link
-            except BaseException as raised:  # noqa: BLE001 - raised again below, outside of the nursery's group
-                fault = raised
-            with trio.CancelScope(shield=True):
-                await _stop(link)
-            nursery.cancel_scope.cancel()
-        link.close()
-        if fault is not None:
-            raise fault
+            finally:
+                with trio.CancelScope(shield=True):
+                    await _stop(link)
     finally:
+        if link is not None:
+            link.close()
         if box is not None:
             box.close()
         _reaper.release(process.pid if process is not None else None)
