@@ -17,7 +17,7 @@ import attrs
 
 from pegboard.config import expand_home, looks_secret, mask_text
 from pegboard_mcp.definitions import CONFINEMENT
-from pegboard_mcp.files import Names, Path_, Reference, fill, missing, project_of, variable_of
+from pegboard_mcp.files import Names, Path_, Reference, changed, fill, missing, project_of, variable_of
 from pegboard_mcp.packages import CONTAINERS, program_of
 from pegboard_mcp.rules import TableRules
 from pegboard_mcp.secrets import secrets_of_args, secrets_of_url
@@ -88,7 +88,7 @@ def import_servers(
             else:
                 own |= {"confine": True} | _given(own, project_of(path))
         hide = _no_secret if with_secrets else _Hiding(one, variables).hide
-        own = _changed(own, _rewriting(names, hide, taken))
+        own = changed(own, _rewriting(names, hide, taken))
         taken.tables[one.name] = {key: own[key] for key in ORDER if key in own}
         if one.ignored:
             taken.ignored[one.name] = one.ignored
@@ -121,7 +121,7 @@ def _faults_of(one: ForeignTable, names: Names, path: Path) -> list[Fault]:
                     unknown.append(missing(part, at))
         return text
 
-    _changed(one.table, note)
+    changed(one.table, note)
     filled, _ = fill(one.table, names, _Anything())
     rules = TableRules(one.name, filled, project_of(path))
     rules.define()
@@ -158,16 +158,6 @@ def _as_ours(table: dict[str, Any], base: Path) -> dict[str, Any]:
     if isinstance(table.get("roots"), list):
         table["roots"] = [whole(root) for root in table["roots"]]
     return table
-
-
-def _changed(value: Any, change: Callable[[str, Path_], str], path: Path_ = ()) -> Any:
-    if isinstance(value, str):
-        return change(value, path)
-    if isinstance(value, Mapping):
-        return {key: _changed(item, change, (*path, key)) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_changed(item, change, (*path, at)) for at, item in enumerate(value)]
-    return value
 
 
 def _rewriting(names: Names, hide: Hide, taken: ConfigImport) -> Callable[[str, Path_], str]:

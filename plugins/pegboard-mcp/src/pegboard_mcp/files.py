@@ -27,7 +27,7 @@ from pegboard import Fault
 from pegboard.config import expand_home
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from pegboard_mcp.definitions import ServerDefinition
 
@@ -133,16 +133,21 @@ def fill(table: Mapping[str, Any], names: Names, environ: Mapping[str, str]) -> 
             faults.append(missing(part, path))
         return value or ""
 
-    def change(value: Any, path: Path_) -> Any:
-        if isinstance(value, str):
-            return "".join(one(part, path) for part in names.parts(value)) if "${" in value else value
-        if isinstance(value, Mapping):
-            return {key: change(item, (*path, key)) for key, item in value.items()}
-        if isinstance(value, list):
-            return [change(item, (*path, at)) for at, item in enumerate(value)]
-        return value
+    def change(text: str, path: Path_) -> str:
+        return "".join(one(part, path) for part in names.parts(text)) if "${" in text else text
 
-    return change(table, ()), faults
+    return changed(table, change), faults
+
+
+def changed(value: Any, change: Callable[[str, Path_], str], path: Path_ = ()) -> Any:
+    """The value with each text in it changed; `change` is told where it stands."""
+    if isinstance(value, str):
+        return change(value, path)
+    if isinstance(value, Mapping):
+        return {key: changed(item, change, (*path, key)) for key, item in value.items()}
+    if isinstance(value, list):
+        return [changed(item, change, (*path, at)) for at, item in enumerate(value)]
+    return value
 
 
 def missing(part: Reference, path: Path_) -> Fault:

@@ -147,12 +147,9 @@ class TableRules:
             self._tell_unfit(path)
         if self.faults or transport is None:
             return None
-        secrets = secrets_of(argv, env, url, headers, config, self._host)
-        if said.oauth_client_secret:
-            secrets.add(said.oauth_client_secret)
-        keys = secrets_of(argv, _named_secret(env), url, _named_secret(headers), config, self._host)
-        if said.oauth_client_secret:
-            keys.add(said.oauth_client_secret)
+        client = {said.oauth_client_secret} if said.oauth_client_secret else set()
+        secrets = client | secrets_of(argv, env, url, headers, config, self._host)
+        keys = client | secrets_of(argv, _named_secret(env), url, _named_secret(headers), config, self._host)
         shared = {key: getattr(said, key) for key in SHARED}
         resolved = {
             "env": env,
