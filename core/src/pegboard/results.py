@@ -177,7 +177,7 @@ class PlainResult(ToolResult):
     .. versionadded:: 0.1
     """
 
-    # Not a field, and so no class of attrs of its own, which would be made at each start: it is no part of the value.
+    # Not a field, and so no class of attrs of its own, which would be made at each start: it is not part of the value.
     size: ClassVar[int] = 0
 
 
