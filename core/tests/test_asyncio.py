@@ -21,6 +21,7 @@ import trio
 import pegboard
 from pegboard import CallContext, ConfigError, ErrorCode, open_host_sync, tool
 from pegboard.asyncio import open_host
+from pegboard.session import HOST_ENDED
 
 Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
@@ -359,12 +360,12 @@ def test_an_exception_of_the_block_leaves_it_and_the_calls_end(run: Run) -> None
                 await started.wait_for()
                 raise ZeroDivisionError
         assert ended == ["wait"]
-        with pytest.raises(RuntimeError, match=r"^the host has ended$"):
+        with pytest.raises(RuntimeError, match=f"^{HOST_ENDED}$"):
             await tasks[0]
         for ask in (lambda: session.check("add"), lambda: host.add(add), lambda: host.remove("add"), host.session):
-            with pytest.raises(RuntimeError, match=r"^the host has ended$"):
+            with pytest.raises(RuntimeError, match=f"^{HOST_ENDED}$"):
                 ask()
-        with pytest.raises(RuntimeError, match=r"^the host has ended$"):
+        with pytest.raises(RuntimeError, match=f"^{HOST_ENDED}$"):
             await session.call("add", {"a": 1, "b": 2})
 
     run(main())

@@ -164,9 +164,10 @@ async def test_many_calls_at_once_leave_the_loop_air(hosted: Any) -> None:
     assert turns >= 15
 
 
-async def test_a_number_too_long_to_be_an_id_is_none(hosted: Any, tools: Any, autojump_clock: MockClock) -> None:
+async def test_a_number_too_long_to_be_an_id_is_refused(hosted: Any, tools: Any, autojump_clock: MockClock) -> None:
     async with hosted(*tools) as host:
         calls = [{"id": 7, "name": "reads", "arguments": {"tag": "a"}}, {"id": 10**6000, "name": "nope"}]
         first, second = await host.session().call_many(calls)
     assert first.id == "7"
-    assert second.error.code is ErrorCode.NOT_FOUND
+    assert second.error.code is ErrorCode.INVALID_INPUT
+    assert second.text.startswith("id: expected ")

@@ -11,6 +11,7 @@ import trio
 
 import pegboard
 from pegboard import ConfigError, ErrorCode, call_sync, open_host, open_host_sync, tool
+from pegboard.session import HOST_ENDED
 
 
 @tool(run="inplace", read_only=True)
@@ -75,7 +76,7 @@ def test_a_user_id_that_is_no_text_is_refused_wherever_it_is_given(user_id: Any)
 def test_after_the_block_a_host_says_that_it_has_ended(make_plugin: Any, ask: Any) -> None:
     with open_host_sync({}, [make_plugin("p", provide_tools=[add])]) as host:
         session = host.session("ada")
-    with pytest.raises(RuntimeError, match=r"^the host has ended$") as refused:
+    with pytest.raises(RuntimeError, match=f"^{HOST_ENDED}$") as refused:
         ask(host, session)
     assert type(refused.value) is RuntimeError
 

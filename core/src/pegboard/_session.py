@@ -6,13 +6,13 @@ import contextlib
 import os
 import time
 from collections.abc import Mapping
-from math import isfinite
+from math import inf, isfinite
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pegboard._frozen import EMPTY
 from pegboard.contract import Outcome
-from pegboard.dialects._common import call_of
+from pegboard.dialects._common import MAX_ID, call_of, id_of
 from pegboard.errors import ErrorCode, Retry, ToolError
 from pegboard.pipeline.classify import pass_on, timed_out
 from pegboard.pipeline.normalise import clean_error
@@ -50,6 +50,18 @@ def _is_number(value: float) -> bool:
         return isfinite(value)
     except OverflowError:  # an integer that no float can hold
         return False
+
+
+def _wrong_timeout(timeout_s: Any) -> ToolError | None:
+    """Why it is not a deadline. One that has passed is a deadline all the same, and so is infinity."""
+    is_number = isinstance(timeout_s, int | float) and not isinstance(timeout_s, bool)
+    if timeout_s is None or (is_number and (timeout_s == inf or timeout_s == -inf or _is_number(timeout_s))):
+        return None
+    if is_number:
+        got = "NaN" if isinstance(timeout_s, float) else "an integer that is too large"
+    else:
+        got = type(timeout_s).__name__
+    return ToolError(ErrorCode.INVALID_INPUT, f"timeout_s: expected a number of seconds or None, got {got}")
 
 
 class HostSession(Session):
@@ -151,7 +163,11 @@ class HostSession(Session):
         host = self._host
         runtime = host.runtime
         observers, ask, unobserved = runtime.observers, runtime.asked_first, None
-        if timeout_s is not None or (observers and ask is None):
+        if (
+            timeout_s is not None
+            or (observers and ask is None)
+            or not (id is None or (type(id) is str and len(id) <= MAX_ID))
+        ):
             return await self._call_with_care(name, arguments, id, timeout_s, None)
         # A name comes from a model and may be a list or an object, which have no hash: `get` would raise.
         plan = self._visible.plans.get(name) if type(name) is str else None
@@ -216,14 +232,14 @@ class HostSession(Session):
         return entry is None or entry.waits
 
     def check(self, name: str, arguments: Any = None) -> ToolResult:
+        self._host.require_open()
         started = perf_counter()
         entry = self._visible.plans.get(name) if type(name) is str else None
         if entry is None:
             result = ToolResult.of_error(clean_error(self.missing(name))[0])
         else:
             result = entry.check(self, EMPTY if arguments is None else arguments)
-        shown = clean(name[:MAX_NAME])[0] if type(name) is str else ""
-        return stamped(result, "", shown, (perf_counter() - started) * 1000)
+        return stamped(result, "", _shown(name), (perf_counter() - started) * 1000)
 
     async def _call_with_care(
         self, name: Any, arguments: Any, call_id: str | None, timeout_s: float | None, parent: CallContext | None
@@ -235,9 +251,15 @@ class HostSession(Session):
         was made first spends the limit, and asks the person first; and no cancellation loses what a tool has answered.
         """
         host, runtime = self._host, self._host.runtime
+        host.require_open()
         if type(name) is not str and isinstance(name, str):
             name = str.__str__(name)  # of a subclass too: an enum of texts is its value
-        call_id, arguments = call_id or next(runtime.ids), EMPTY if arguments is None else arguments
+        wrong, given = _wrong_timeout(timeout_s), id_of(call_id)
+        if isinstance(given, ToolError):
+            wrong, given = given, ""
+        if timeout_s is not None and wrong is None:
+            timeout_s = max(timeout_s, 0)
+        call_id, arguments = given or next(runtime.ids), EMPTY if arguments is None else arguments
         entry = self._visible.plans.get(name) if type(name) is str else None
         tool = None if entry is None else entry.tool
         parent_id = None if parent is None else parent.call_id
@@ -248,7 +270,7 @@ class HostSession(Session):
             call = ToolCall(call_id, name, arguments)
             tokens, is_heard = runtime.begin(call, self, tool, parent_id)
         started_at, started = time.time(), perf_counter()
-        if is_heard or entry is None or timeout_s is not None:
+        if is_heard or entry is None or timeout_s is not None or wrong is not None:
             trace = Trace()
             trace.arrived_at = started
         result: ToolResult | None = None
@@ -257,7 +279,9 @@ class HostSession(Session):
                 from trio.lowlevel import checkpoint_if_cancelled
 
                 await checkpoint_if_cancelled()
-            if entry is not None and timeout_s is None:
+            if wrong is not None:
+                result = stamped(ToolResult.of_error(wrong), call_id, _shown(name), 0.0)
+            elif entry is not None and timeout_s is None:
                 result = await entry.answer(self, arguments, call_id, parent, trace)
             else:
                 assert trace is not None, "of every call that is not plain there is one"
@@ -267,8 +291,7 @@ class HostSession(Session):
                 trace.arrived_at = perf_counter()
                 call = call or ToolCall(call_id, name, arguments)
                 result = await self._answer_in_time(entry, call, timeout_s, parent, trace)
-                shown = clean(name[:MAX_NAME])[0] if type(name) is str else ""
-                result = stamped(result, call_id, shown, (perf_counter() - started) * 1000)
+                result = stamped(result, call_id, _shown(name), (perf_counter() - started) * 1000)
         finally:
             ended = perf_counter()
             if not is_heard:
@@ -288,7 +311,7 @@ class HostSession(Session):
         """What is registered under a name once its source has started; None: nothing."""
         if type(name) is not str or not self._host.may_come(name, self.profile):
             return None
-        wait_s = SOURCES_WAIT_S if timeout_s is None else min(max(timeout_s, 0), SOURCES_WAIT_S)
+        wait_s = SOURCES_WAIT_S if timeout_s is None else min(timeout_s, SOURCES_WAIT_S)
         await self._host.wait_for_sources(name, timeout_s=wait_s, profile=self.profile)
         return self._visible.plans.get(name)
 
@@ -301,7 +324,7 @@ class HostSession(Session):
             return None
         import trio
 
-        with trio.move_on_after(self.approval_timeout_s if timeout_s is None else max(timeout_s, 0)):
+        with trio.move_on_after(self.approval_timeout_s if timeout_s is None else timeout_s):
             await self.accept_held(name, error)
         return self._visible.plans.get(name)
 
@@ -344,7 +367,7 @@ class HostSession(Session):
         if timeout_s is None:
             return await entry.answer(self, call.arguments, call.id, parent, trace)
         result: ToolResult | None = None
-        with trio.move_on_after(max(timeout_s, 0)) as scope:
+        with trio.move_on_after(timeout_s) as scope:
             result = await entry.answer(self, call.arguments, call.id, parent, trace)
         left = self._host.runtime.threads.is_left(entry.tool.name, call.id)
         return _by_the_callers_deadline(
@@ -453,6 +476,10 @@ class HostSession(Session):
         if shown is not result:
             self._host.offer_read_result()
         return shown
+
+
+def _shown(name: Any) -> str:
+    return clean(name[:MAX_NAME])[0] if type(name) is str else ""
 
 
 def _by_the_callers_deadline(

@@ -34,6 +34,7 @@ import trio
 from pegboard._api import open_host as open_host_of_trio
 from pegboard._renamed import Former
 from pegboard.context import CallContext
+from pegboard.session import HOST_ENDED
 from pegboard.sync import HostInThread, HostThread, SessionInThread
 from pegboard.tools import Tool, is_async, tool
 
@@ -72,7 +73,7 @@ async def _ask_trio(thread: HostThread, work: Callable[[], Awaitable[T]]) -> T:
     scope = trio.CancelScope()
 
     async def run() -> None:
-        done: Callable[[], None] = partial(_fail, answer, RuntimeError("the host has ended"))
+        done: Callable[[], None] = partial(_fail, answer, RuntimeError(HOST_ENDED))
         try:
             with scope:
                 done = partial(_settle, answer, await work())

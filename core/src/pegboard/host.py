@@ -25,7 +25,7 @@ from pegboard.pipeline.classify import pass_on
 from pegboard.pipeline.runtime import OBSERVER, is_observer
 from pegboard.registry.asking import kind_of
 from pegboard.registry.board import Board, load_board
-from pegboard.session import SOURCES_WAIT_S
+from pegboard.session import HOST_ENDED, SOURCES_WAIT_S
 from pegboard.tools import READ_RESULT_NAME
 
 if TYPE_CHECKING:
@@ -67,6 +67,7 @@ class Host:
         self.board = board
         self.runtime = board.runtime
         self.last_checkpoint = perf_counter()
+        self._has_ended = False
         self._nursery: trio.Nursery | None = None
         self._resources: list[Any] = []
         self._lost: dict[str, str] = {}
@@ -178,7 +179,9 @@ class Host:
 
         Raises:
             ConfigError: there is no such profile.
+            RuntimeError: the host has ended.
         """
+        self.require_open()
         visible = self.board.visible_tools(profile)
         if user_id is None:
             selected = self.board.config.profiles.get(visible.profile) if visible.profile else None
@@ -280,6 +283,22 @@ class Host:
 
     # -- what calls need
 
+    def require_open(self) -> None:
+        """Refuse what comes too late.
+
+        Raises:
+            RuntimeError: the host has ended.
+
+        .. versionadded:: 0.1
+        """
+        if self._has_ended:
+            raise RuntimeError(HOST_ENDED)
+
+    def _end(self) -> None:
+        self._has_ended = True
+        self.last_checkpoint = -float("inf")  # every call takes the long way, which refuses it
+        self.runtime.watch(())
+
     async def checkpoint(self, *, shield: bool = False) -> None:
         """Pass a trio checkpoint: calls that never wait do not starve other tasks.
 
@@ -287,9 +306,11 @@ class Host:
             shield: let other tasks run, and be cancelled later: the caller holds a result.
         """
         # Before the wait too: of a thousand calls that come at once one passes the checkpoint.
-        self.last_checkpoint = perf_counter()
+        if not self._has_ended:
+            self.last_checkpoint = perf_counter()
         await (trio.lowlevel.cancel_shielded_checkpoint() if shield else trio.lowlevel.checkpoint())
-        self.last_checkpoint = perf_counter()
+        if not self._has_ended:
+            self.last_checkpoint = perf_counter()
 
     def span(
         self, name: str, kind: SpanKind, attributes: Mapping[str, Any]
@@ -572,6 +593,6 @@ async def open_host(
         interrupt = group.subgroup(KeyboardInterrupt)
         problem = KeyboardInterrupt() if interrupt is not None else group
     finally:
-        board.runtime.watch(())
+        host._end()
     if problem is not None:
         raise host._reason_of(problem)

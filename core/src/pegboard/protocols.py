@@ -142,6 +142,10 @@ class Host(Protocol):
         """Wait until the sources have offered their first tools, or have failed to."""
         ...
 
+    def require_open(self) -> None:
+        """Refuse what comes after the host's end."""
+        ...
+
     async def checkpoint(self, *, shield: bool = False) -> None:
         """Pass a trio checkpoint."""
         ...

@@ -31,6 +31,7 @@ T = TypeVar("T")
 
 CHECKPOINT_S = 0.001
 """Calls in a row that never wait pass a checkpoint at least this often."""
+HOST_ENDED = "the host has ended; make its calls inside the block that opened it"
 SOURCES_WAIT_S = 35.0
 """How long a call of a name that is not there waits for sources that are about to offer their first tools and could
 bring it: longer than the 30 s that a server may take to start, so that the answer says why one did not."""
@@ -214,12 +215,13 @@ class Session(Protocol):
         Args:
             name: the tool.
             arguments: a JSON object; checked against the tool's schema before anything runs. Never changed.
-            id: of the call; drawn where it is missing.
+            id: of the call, text or an integer; drawn where it is missing.
             timeout_s: bounds everything, waits for approval and limits included, in seconds. The tool's own deadline
                 bounds its execution all the same.
 
         Raises:
             trio.Cancelled: a scope around the call was cancelled.
+            RuntimeError: the host has ended.
 
         .. versionadded:: 0.1
         """

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import trio
 
+from pegboard.session import HOST_ENDED
+
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
     from contextlib import AbstractAsyncContextManager
@@ -177,7 +179,7 @@ def _while_it_runs() -> Iterator[None]:
     try:
         yield
     except trio.RunFinishedError:
-        raise RuntimeError("the host has ended") from None
+        raise RuntimeError(HOST_ENDED) from None
 
 
 class HostThread:

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from pegboard import CallContext, ErrorCode, TextContent, Tool, ToolError, ToolResult, open_host, tool
 from pegboard.content import BinaryContent, ImageContent
 from pegboard.contract import Guard, Stage
+from pegboard.dialects import id_of
 
 RUNS = ["async", "inplace", "async in place", "thread"]
 JSON = st.recursive(
@@ -670,7 +671,10 @@ def test_any_json_from_a_model_is_answered_by_a_result(
             checked = session.check(name, arguments)
         assert isinstance(result, ToolResult)
         json.dumps(result.to_json(), allow_nan=False)
-        if result.error is not None:
+        assert isinstance(result.id, str)
+        if isinstance(id_of(call_id), ToolError):
+            assert result.error.code is ErrorCode.INVALID_INPUT
+        elif result.error is not None:
             assert result.error.code in (ErrorCode.INVALID_INPUT, ErrorCode.NOT_FOUND)
             assert checked.error.code is result.error.code
         else:

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING
 from pegboard.starting import lazy_names
 
 if TYPE_CHECKING:
-    from pegboard.dialects._common import SimpleExport, call_of, no_call, tokens_of
+    from pegboard.dialects._common import SimpleExport, call_of, id_of, no_call, tokens_of
     from pegboard.dialects.json import describe, listed
 
-__all__ = ["SimpleExport", "call_of", "describe", "listed", "no_call", "tokens_of"]
+__all__ = ["SimpleExport", "call_of", "describe", "id_of", "listed", "no_call", "tokens_of"]
 
 __getattr__ = lazy_names(
-    __name__, {"._common": ("SimpleExport", "call_of", "no_call", "tokens_of"), ".json": ("describe", "listed")}
+    __name__,
+    {"._common": ("SimpleExport", "call_of", "id_of", "no_call", "tokens_of"), ".json": ("describe", "listed")},
 )

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from pegboard.contract import Loss
 
-MAX_ID = 10**200
+MAX_ID = 1_000
+_MAX_NUMBER = 10**200  # Python makes no text of longer integers (sys.set_int_max_str_digits)
 CHARACTERS_PER_TOKEN = 4
 """The rule of thumb for English text and JSON; each model's own tokenizer differs by some tens of percent."""
 
@@ -51,19 +52,35 @@ def no_call(why: str, *, id: str = "", name: str = "", **details: Any) -> ToolRe
     return stamped(ToolResult.of_error(ToolError(ErrorCode.INVALID_INPUT, why, details)), id, name, 0.0)
 
 
+def id_of(given: Any) -> str | ToolError:
+    """The id of a call as text; or INVALID_INPUT. Nothing, and None, stand for an id that is to be drawn.
+
+    An integer is taken as an id, since many programs count their calls.
+
+    .. versionadded:: 0.1
+    """
+    if given is None:
+        return ""
+    if isinstance(given, str) and len(given) <= MAX_ID:
+        return str.__str__(given)
+    if type(given) is int and abs(given) < _MAX_NUMBER:
+        return str(given)
+    got = f"text of {len(given):,} characters" if isinstance(given, str) else _kind_of(given)
+    return ToolError(
+        ErrorCode.INVALID_INPUT, f"id: expected text of at most {MAX_ID:,} characters or an integer, got {got}"
+    )
+
+
 def call_of(value: Any) -> ToolCall | ToolResult:
     """A call as a line of `batch` has it: `{"id", "name", "arguments"}`, of which the id may be missing.
-
-    A number is taken as an id, since many programs count their calls.
 
     .. versionadded:: 0.1
     """
     if not isinstance(value, dict):
         return no_call(f"a call is an object with name and arguments, got {_kind_of(value)}")
-    given = value.get("id", "")
-    is_id = isinstance(given, str) or (type(given) is int and abs(given) < MAX_ID)
-    call_id = str(given)[:200] if is_id else ""
-    name = value.get("name")
+    call_id, name = id_of(value.get("id")), value.get("name")
+    if isinstance(call_id, ToolError):
+        return no_call(call_id.message, name=name if isinstance(name, str) else "")
     if not isinstance(name, str) or not name:
         return no_call("a call needs the name of a tool, as text", id=call_id)
     arguments = value.get("arguments", {})

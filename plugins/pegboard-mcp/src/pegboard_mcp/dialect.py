@@ -146,8 +146,12 @@ class McpExport:
             return _no_call("a call is an object: a tools/call request, or its params")
         call_id = ""
         if "method" in message or "params" in message:
-            given = message.get("id", "")
-            call_id = str(given)[:200] if isinstance(given, str) or type(given) is int else ""
+            from pegboard.dialects import id_of
+
+            given = id_of(message.get("id"))
+            if isinstance(given, ToolError):
+                return _no_call(given.message)
+            call_id = given
             if message.get("method", CALL) != CALL:
                 return _no_call(f"method: expected {CALL}", call_id)
             message = message.get("params")
