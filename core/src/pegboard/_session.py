@@ -14,7 +14,7 @@ from pegboard._frozen import EMPTY
 from pegboard.contract import Outcome
 from pegboard.dialects._common import MAX_ID, call_of, id_of
 from pegboard.errors import ErrorCode, Retry, ToolError
-from pegboard.pipeline.classify import pass_on, timed_out
+from pegboard.pipeline.classify import missing_loop, pass_on, timed_out
 from pegboard.pipeline.normalise import clean_error
 from pegboard.pipeline.stages import Heard, Trace, asked_here
 from pegboard.registry import Page, page_of
@@ -402,7 +402,8 @@ class HostSession(Session):
     async def report_progress(self, call_id: str, done: float, total: float | None, message: str | None) -> None:
         if self._on_progress is not None and _is_number(done):  # what is not finite has no JSON form, and says nothing
             total = total if total is not None and _is_number(total) else None
-            await self._on_progress(call_id, done, total, message and clean(message)[0])
+            with _of_the_program("on_progress"):
+                await self._on_progress(call_id, done, total, message and clean(message)[0])
 
     @property
     def can_ask(self) -> bool:
@@ -448,7 +449,8 @@ class HostSession(Session):
                 self._held[scope], scope.deadline = scope.deadline - trio.current_time(), float("inf")
         self._asking += 1
         try:
-            return await self._confirm(confirmation)
+            with _of_the_program("confirm"):
+                return await self._confirm(confirmation)
         finally:
             self._asking -= 1
             if not self._asking:  # of several questions at once the last one
@@ -476,6 +478,24 @@ class HostSession(Session):
         if shown is not result:
             self._host.offer_read_result()
         return shown
+
+
+@contextlib.contextmanager
+def _of_the_program(function: str) -> Iterator[None]:
+    """What a program gave to a session fails as its own, not as the tool's, where it waits for the other loop."""
+    try:
+        yield
+    except (AttributeError, RuntimeError, TypeError) as problem:
+        loop = missing_loop(problem)
+        if loop is None:
+            raise
+        cure = (
+            "runs on trio here: write it with trio or anyio, or open the host by pegboard.asyncio.open_host"
+            if loop == "asyncio"
+            else "runs in the loop of asyncio here: write it with asyncio, or open the host under trio"
+        )
+        why = f"the function {function!r} of the session waits for {loop}, and {cure}"
+        raise ToolError(ErrorCode.INTERNAL_ERROR, why, retry=Retry.NEVER.value) from problem
 
 
 def _shown(name: Any) -> str:

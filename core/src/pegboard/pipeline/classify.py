@@ -62,27 +62,46 @@ def classify(
     if isinstance(problem, ToolError):
         return problem
     _log(problem, tool, secrets)
+    cure = _CURES.get(missing_loop(problem) or "", f"failed ({type(problem).__name__}); its cause is in the host's log")
     return ToolError(
         ErrorCode.INTERNAL_ERROR,
-        _of_asyncio(tool)
-        if _needs_asyncio(problem)
-        else f"the tool {tool.name!r} failed ({type(problem).__name__}); its cause is in the host's log",
+        f"the tool {tool.name!r} {cure}",
         exception=type(problem).__name__,
         retry=repeat_of(tool).value,
     )
 
 
-def _needs_asyncio(problem: BaseException) -> bool:
-    """Whether a coroutine of asyncio was awaited, which trio and asyncio say in these words."""
-    text = str(problem) if type(problem) in (TypeError, RuntimeError) else ""
-    return "trio.run received unrecognized yield message" in text or text == "no running event loop"
+_CURES = {
+    "asyncio": (
+        "waits for asyncio, and tools run on trio; its author has to write it with trio or anyio, or as a plain `def` "
+        "that calls `asyncio.run`: that runs in a thread"
+    ),
+    "trio": (
+        "waits for trio, which runs neither in a thread nor in the loop of a program on asyncio; its author has to "
+        "write it with asyncio where such a program adds it, or bring it in a plugin, whose `async def` runs on trio"
+    ),
+}
+_MISSED = {
+    "no running event loop": "asyncio",
+    "'NoneType' object has no attribute 'create_future'": "asyncio",  # locks and queues of asyncio, up to Python 3.14
+    "must be called from async context": "trio",
+    "'RunContext' object has no attribute 'runner'": "trio",  # `trio.open_nursery`
+}
 
 
-def _of_asyncio(tool: Tool) -> str:
-    return (
-        f"the tool {tool.name!r} waits for asyncio, and tools run on trio; its author has to write it with trio or "
-        "anyio, or as a plain `def` that calls `asyncio.run`: that runs in a thread"
-    )
+def missing_loop(problem: BaseException) -> str | None:
+    """ "asyncio" or "trio", where the exception means that a coroutine of it was awaited under the other.
+
+    Both say it in words alone, and each in several.
+    """
+    if type(problem) not in (TypeError, RuntimeError, AttributeError):
+        return None
+    text = str(problem)
+    if "trio.run received unrecognized yield message" in text:
+        return "asyncio"
+    if text.startswith("Task got bad yield: ") and "trio." in text:
+        return "trio"
+    return _MISSED.get(text)
 
 
 def timed_out(tool: Tool, timeout_s: float, **details: Any) -> ToolError:
