@@ -270,7 +270,8 @@ def lowest(session: nox.Session) -> None:
     """Every package's tests with the lowest versions that the packages allow. `-- PATH` runs some of the tests."""
     if session.venv_backend != "uv":
         session.skip("only uv resolves to the lowest versions")
-    # What the packages name themselves is free to be low; what those bring in is pinned, as the tests' own tools are.
+    # What the packages name themselves is free to be low; what those bring in is at most what is pinned, since a low
+    # version may ask for a low one beside it. The tests' own tools are pinned.
     named = {re.split(r"[\[<>=~! ]", one)[0] for path in PACKAGES.values() for one in requirements(path)}
     pins = (ROOT / "constraints.txt").read_text().splitlines()
     free = re.compile(rf"(?:{'|'.join(map(re.escape, named))})(?:-binary)?==")
@@ -278,7 +279,7 @@ def lowest(session: nox.Session) -> None:
     editable = [argument for folder in folders(*PACKAGES) for argument in ("-e", folder)]
     with tempfile.TemporaryDirectory() as place:
         session.chdir(place)  # in this repository uv would pin every version
-        Path("constraints.txt").write_text("\n".join(pin for pin in pins if not free.match(pin)))
+        Path("constraints.txt").write_text("\n".join(pin.replace("==", "<=") for pin in pins if not free.match(pin)))
         resolved = ("--resolution", "lowest-direct", "-c", "constraints.txt")
         session.install(*resolved, *(pin for pin in pins if pin.partition("==")[0] in tools), *editable)
         session.chdir(ROOT)

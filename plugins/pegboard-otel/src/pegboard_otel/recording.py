@@ -29,6 +29,7 @@ from pegboard import Stage, Unobserved
 from pegboard.guards.audit import hidden_in
 from pegboard.secrets.written import beginning, without_secrets
 from pegboard.trace import carrier
+from pegboard_otel.lazy import LazyContext, records_of
 from pegboard_otel.sampling import SPAN, Dropped, decision_of
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from opentelemetry.metrics import Histogram, Meter
     from opentelemetry.trace import Span, Tracer
 
-    from pegboard import Outcome, Session, Tool, ToolCall
+    from pegboard import Outcome, Session, Tool, ToolCall, Verdict
 
 MAX_NAME = 64
 """Of a name that no tool has, in characters: callers make them up."""
@@ -165,6 +166,20 @@ class _Root(_NotSampled):
             self.spare.append(self)
 
 
+class _Lazy(_Open):
+    """That of a call which is sampled, made when somebody asks for it."""
+
+    __slots__ = ("inside",)
+
+    def __init__(self, inside: LazyContext, above: Mapping[str, str] | None) -> None:
+        self.is_call, self.inside, self._above, self._written = True, inside, above, None
+        self.attached, self.before = CURRENT.set(inside), carrier.set(self)
+
+    @property
+    def span(self) -> Span:  # type: ignore[override]
+        return self.inside.span()
+
+
 _AS_ABOVE = Unobserved()
 """Of a call below a span that is not sampled: that span stays current, and stands for the call as well."""
 
@@ -183,6 +198,7 @@ class Recorder:
         self._decision = decision_of(tracer)
         self._drops_roots = self._decision is not None and self._decision.may_drop_root
         self.spare: list[_Root] = []
+        self._records = None if content else records_of(tracer, self._decision, MAX_TEXT)
         self._content = content
         self._histograms: dict[str, Histogram] = {}
         if meter is not None:
@@ -206,6 +222,8 @@ class Recorder:
                 return _Open(span, context, came, is_call=True)
         name, attributes = self._told_of(call, tool)
         told = {**attributes, "gen_ai.tool.call.id": _text(str(call.id))}
+        if links is None and self._records is not None and self._records.may_stand_for(context):
+            return _Lazy(LazyContext(self._records, name, told, context), came)
         span = self._tracer.start_span(name, context, SpanKind.INTERNAL, told, links)
         return _Open(span, context, came, is_call=True)
 
@@ -260,39 +278,39 @@ class Recorder:
         if opened is None:  # no call at all: a line of `batch` that cannot be read
             return
         opened.leave()
-        span, tool, result = opened.span, outcome.tool, outcome.result
+        tool, result = outcome.tool, outcome.result
         error = "cancelled" if result is None else None if result.error is None else result.error.code.value
-        try:
-            if span.is_recording():
-                if error is not None:
-                    span.set_attribute("error.type", error)
-                    span.set_status(Status(StatusCode.ERROR))
-                if outcome.verdicts:
-                    self._note_events(span, outcome)
-                if self._content:
-                    span.set_attributes(_content_of(outcome))
-        finally:  # a value of the program's own class may raise anything when it is shown
-            span.end()
+        verdicts = [one for one in outcome.verdicts if one.verdict != "passed" or one.stage is Stage.APPROVE]
+        if error is not None or verdicts or type(opened) is not _Lazy or not opened.inside.end():
+            self._end(opened.span, outcome, error, verdicts)
         if self._histograms:
             counted = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": tool.name if tool else OTHER}
             if error is not None:
                 counted["error.type"] = error
             self._histograms["gen_ai.execute_tool.duration"].record(outcome.duration_ms / 1000, counted)
 
-    def _note_events(self, span: Span, outcome: Outcome) -> None:
-        """Who was asked to approve, and which guards did more than let the call pass; never what about."""
-        for verdict in outcome.verdicts:
-            if verdict.verdict == "passed" and verdict.stage is not Stage.APPROVE:
-                continue
-            span.add_event(
-                "pegboard.guard",
-                {
-                    "pegboard.guard.name": verdict.guard,
-                    "pegboard.guard.stage": verdict.stage.value,
-                    "pegboard.guard.verdict": verdict.verdict,
-                    "pegboard.guard.duration_us": verdict.duration_us,
-                },
-            )
+    def _end(self, span: Span, outcome: Outcome, error: str | None, verdicts: list[Verdict]) -> None:
+        """End the span of a call with what became of it: who was asked to approve, and which guards did more than let
+        it pass; never what about."""
+        try:
+            if span.is_recording():
+                if error is not None:
+                    span.set_attribute("error.type", error)
+                    span.set_status(Status(StatusCode.ERROR))
+                for verdict in verdicts:
+                    span.add_event(
+                        "pegboard.guard",
+                        {
+                            "pegboard.guard.name": verdict.guard,
+                            "pegboard.guard.stage": verdict.stage.value,
+                            "pegboard.guard.verdict": verdict.verdict,
+                            "pegboard.guard.duration_us": verdict.duration_us,
+                        },
+                    )
+                if self._content:
+                    span.set_attributes(_content_of(outcome))
+        finally:  # a value of the program's own class may raise anything when it is shown
+            span.end()
 
     # -- other work
 
@@ -359,7 +377,7 @@ class Recorder:
                     )
 
 
-_OURS = (_Open, _NotSampled, _Root)
+_OURS = (_Open, _Lazy, _NotSampled, _Root)
 
 
 def _parent(came: Mapping[str, str] | None, current: Context) -> tuple[Context, list[Link] | None]:

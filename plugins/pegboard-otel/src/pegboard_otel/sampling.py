@@ -98,6 +98,13 @@ class Decision:
         # A span gets the id that was decided on from `Ids` alone.
         self.may_drop_root = bound == 0 or (bound <= LOW_BITS and isinstance(ids, Ids))
 
+    def samples(self, context: Context) -> bool:
+        """Whether a span below this is sampled, whatever its trace id; where not, the sampler may sample it still."""
+        parent = get_current_span(context).get_span_context() if context and SPAN in context else None
+        if parent is not None and parent.is_valid and self._parent_decides:
+            return parent.trace_flags.sampled
+        return self._bound > LOW_BITS
+
     def has_dropped(self, span: object) -> bool:
         """Whether a span is one of those that `dropped` made."""
         return type(span) is Dropped and span.decision is self
@@ -134,7 +141,7 @@ class Decision:
 
 
 def decision_of(tracer: trace_api.Tracer) -> Decision | None:
-    """What is known of a tracer's sampler; None: nothing, or that it drops no span."""
+    """What is known of a tracer's sampler; None: nothing."""
     if type(tracer) is not Tracer or _counts_dropped():
         return None
     sampler, parent_decides = tracer.sampler, False
@@ -144,9 +151,7 @@ def decision_of(tracer: trace_api.Tracer) -> Decision | None:
         if parts != _BY_PARENT:
             return None
     bound = _bound_of(sampler)
-    if bound is None or (bound > LOW_BITS and not parent_decides):
-        return None
-    return Decision(bound, tracer.id_generator, parent_decides=parent_decides)
+    return None if bound is None else Decision(bound, tracer.id_generator, parent_decides=parent_decides)
 
 
 def _bound_of(sampler: Sampler) -> int | None:
