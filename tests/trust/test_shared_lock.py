@@ -6,6 +6,7 @@ person reads. What verifies is the real ssh-keygen, with keys that are made here
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import pty
@@ -228,6 +229,27 @@ def test_a_signature_that_is_not_right_is_refused_in_words(
     assert ATTACKS[attack] in why
     assert why.isprintable()
     assert str(team.lock.parent.parent) not in why  # callers read it too
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda one: one.__name__)
+def test_who_verifies_is_told_what_to_do_and_not_to_verify(team: Team, attack: Callable[[Team], None]) -> None:
+    attack(team)
+    with pytest.raises(signature.SignatureError) as refused:
+        signature.verify_lock(McpSettings(), team.lock, team.lock.read_bytes())
+    assert refused.value.hint
+    assert "lock verify" not in refused.value.hint
+
+
+def test_a_signature_that_cannot_be_written_is_told_with_what_helps(
+    team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr("pegboard.config.replace_file", refuse)
+    with pytest.raises(signature.SignatureError, match="cannot be written: Read-only file system") as refused:
+        signature.sign_lock(team.lock, team.lock.read_bytes(), team.keys / "alice")
+    assert "another file system" in str(refused.value.hint)
 
 
 def _rolled_back(team: Team, monkeypatch: pytest.MonkeyPatch, *, days: int = 1) -> tuple[bytes, bytes]:

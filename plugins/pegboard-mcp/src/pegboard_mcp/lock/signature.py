@@ -47,6 +47,7 @@ VERIFY_S, SIGN_S, ASK_S, END_S = 10.0, 30.0, 120.0, 2.0
 """How long it may take to verify, all in all; to sign, to sign with a person at the terminal; and to end."""
 AHEAD_S = 10.0
 """For so long what was verified in a thread counts in the loop, also where time ends it."""
+SIGN_AGAIN = "sign it again: pegboard lock sign"
 REMEMBERED = "lock-signatures.json"
 MAX_REMEMBERED = 100
 KEYS = ("id_ed25519", "id_ecdsa", "id_rsa", "id_ed25519_sk", "id_ecdsa_sk")
@@ -185,7 +186,7 @@ def verify(path: Path, content: bytes, armored: bytes, signers: bytes) -> tuple[
     signature, name = _parse(armored, path), _name_of(path)
     if signature.namespace != NAMESPACE:
         said = visible(signature.namespace)[:40]
-        raise _refused(f"{name} was made for something else: its namespace is {said!r}, not {NAMESPACE!r}")
+        raise _refused(f"{name} was made for something else: its namespace is {said!r}, not {NAMESPACE!r}", SIGN_AGAIN)
     until = time.monotonic() + VERIFY_S
 
     def ask(*action: str, given: bytes = content) -> _Done:
@@ -199,7 +200,8 @@ def verify(path: Path, content: bytes, armored: bytes, signers: bytes) -> tuple[
         if right.status != 0:
             raise _refused(
                 f"{name} is not the signature of {name_of(path)} as it stands: the lock changed after it was signed, "
-                f"or another file was signed"
+                f"or another file was signed",
+                f"look at what changed in it, then {SIGN_AGAIN}",
             )
         found = ask("find-principals", "-s", str(made), "-f", str(allowed), given=b"")
         names = [one for one in found.said.decode("utf-8", "replace").splitlines() if one and not one.startswith("!")]
@@ -208,12 +210,18 @@ def verify(path: Path, content: bytes, armored: bytes, signers: bytes) -> tuple[
                 return visible(principal), signature
     if base64.b64encode(signature.key) in signers:
         why = "its line there says another time (valid-after, valid-before) or other namespaces"
-        raise _refused(f"{name} is by a key that may not sign now ({signature.fingerprint}): {why}")
-    raise _refused(f"{name} is by a key that is not among the allowed signers ({signature.fingerprint})")
+        raise _refused(
+            f"{name} is by a key that may not sign now ({signature.fingerprint}): {why}",
+            "change that line, if it is still to count; else let another sign: pegboard lock sign",
+        )
+    raise _refused(
+        f"{name} is by a key that is not among the allowed signers ({signature.fingerprint})",
+        "ask who signed it; if you let them, add the line that pegboard lock sign told them",
+    )
 
 
-def _refused(message: str) -> SignatureError:
-    return SignatureError(message, hint="ask who signed it; pegboard lock verify tells it again", is_refused=True)
+def _refused(message: str, fix: str) -> SignatureError:
+    return SignatureError(message, hint=fix, is_refused=True)
 
 
 def _parse(armored: bytes, path: Path) -> Signature:
@@ -226,7 +234,7 @@ def _parse(armored: bytes, path: Path) -> Signature:
             raise ValueError
         return Signature(key, namespace.decode("utf-8"))
     except (ValueError, binascii.Error):
-        raise _refused(f"{_name_of(path)} is not a signature of OpenSSH") from None
+        raise _refused(f"{_name_of(path)} is not a signature of OpenSSH", SIGN_AGAIN) from None
 
 
 def _strings(blob: bytes) -> Iterator[bytes]:
@@ -251,7 +259,7 @@ def load_signature(path: Path) -> bytes:
     """
     place, name = signature_path(path), _name_of(path)
     if place.is_symlink():  # who laid it there would choose what is read
-        raise _refused(f"{name} is a link, and not the signature itself")
+        raise _refused(f"{name} is a link, and not the signature itself", f"remove it, then {SIGN_AGAIN}")
     try:
         content = _read(place, MAX_SIGNATURE, getattr(os, "O_NOFOLLOW", 0))[0]
     except FileNotFoundError:
@@ -259,9 +267,9 @@ def load_signature(path: Path) -> bytes:
             f"{name_of(path)} is not signed: there is no {name}", hint="sign it: pegboard lock sign", is_refused=True
         ) from None
     except (OSError, ValueError) as problem:
-        raise _refused(f"{name} cannot be read: {_why(problem)}") from None
+        raise _refused(f"{name} cannot be read: {_why(problem)}", f"remove it, then {SIGN_AGAIN}") from None
     if content is None:
-        raise _refused(f"{name} is larger than {MAX_SIGNATURE:,} bytes")
+        raise _refused(f"{name} is larger than {MAX_SIGNATURE:,} bytes", SIGN_AGAIN)
     return content
 
 
@@ -284,7 +292,7 @@ def load_signers(place: Path) -> bytes:
         why = f"{name}, who may sign, cannot be read: {_why(problem)}"
         raise SignatureError(why, hint=f"look at {where}") from None
     if content is None:
-        raise SignatureError(f"{name} is larger than {MAX_SIGNERS:,} bytes")
+        raise SignatureError(f"{name} is larger than {MAX_SIGNERS:,} bytes", hint=f"look at {where}")
     if os.name == "posix":
         if found.st_uid not in (os.geteuid(), 0):
             raise SignatureError(f"{name} is another user's, who could let anybody sign", hint=f"make {where} your own")
@@ -379,7 +387,7 @@ def sign_lock(path: Path, content: bytes, key: Path | None) -> Signature:
         SignatureError: there is no key, it cannot be used, or the signature cannot be written.
     """
     from pegboard.cli import is_terminal
-    from pegboard.config import is_trusted, replace_file, trust
+    from pegboard.config import is_trusted, replace_file, trust, write_hint
     from pegboard_mcp.lock.age import with_time
 
     was_trusted = is_trusted(path, content)
@@ -408,7 +416,8 @@ def sign_lock(path: Path, content: bytes, key: Path | None) -> Signature:
         if was_trusted:
             trust(path)
     except OSError as problem:
-        raise SignatureError(f"{_name_of(path)} cannot be written: {_why(problem)}") from None
+        hint = write_hint(problem, "see that its folder and the lock can be written by you")
+        raise SignatureError(f"{_name_of(path)} cannot be written: {_why(problem)}", hint=hint) from None
     return _parse(armored, path)
 
 
