@@ -316,10 +316,17 @@ def test_nothing_of_a_server_that_attacks_is_called_and_none_of_its_secrets_told
 
 
 @pytest.mark.parametrize(
-    "argv", [["npx", "-y", "@modelcontextprotocol/server-memory@2025.1.1"], ["uvx", "mcp-server-time==1.0"], ["x"]]
-)
+    "argv",
+    [["npx", "-y", "@modelcontextprotocol/server-memory@2025.1.1"], ["uvx", "mcp-server-time==1.0"], ["x"],
+     ["uvx", "--with", "mcp<2", "mcp-server-time==1.0"], ["uvx", "--python", "3.12", "--from", "a-server==1", "serve"]],
+)  # fmt: skip
 def test_a_pinned_package_is_fine(argv: list[str]) -> None:
     assert list(look_at_command(argv)) == []
+
+
+def test_a_package_is_told_from_one_that_is_installed_with_it() -> None:
+    (found,) = look_at_command(["uvx", "--with", "mcp<2", "mcp-server-sqlite"])
+    assert "mcp-server-sqlite@VERSION" in str(found)
 
 
 def test_a_tool_of_the_board_is_not_imitated() -> None:

@@ -210,11 +210,28 @@ def install_step(argv: Sequence[str]) -> InstallStep | None:
     `bunx`, `pnpm dlx` and `yarn dlx` have no form that installs and runs nothing; `uv run` none that does so for every
     script, and `docker run` none that asks for no newer image. Their start has the time of an install: see `fetches`.
     """
-    words = (program_of(argv[0]), *argv[1:]) if argv else ()
-    for name, runner in RUNNERS.items():
-        if words[: len(name)] == name:
-            return _step(runner, tuple(argv[: len(name)]), list(words[len(name) :]))
+    name, runner = _runner_in(argv)
+    return None if runner is None else _step(runner, tuple(argv[: len(name)]), list(argv[len(name) :]))
+
+
+def package_of(argv: Sequence[str]) -> str | None:
+    """The package that a command installs and runs, as it names that; None: nobody can tell."""
+    runner, step = _runner_in(argv)[1], install_step(argv)
+    if runner is None or step is None:
+        return None
+    words = iter(step.argv)
+    for word in words:
+        option, _, value = word.partition("=")
+        if option in runner.package:
+            return value or next(words, None)
+        if option in runner.valued and not value:
+            next(words, None)
     return None
+
+
+def _runner_in(argv: Sequence[str]) -> tuple[tuple[str, ...], _Runner | None]:
+    words = (program_of(argv[0]), *argv[1:]) if argv else ()
+    return next(((name, one) for name, one in RUNNERS.items() if words[: len(name)] == name), ((), None))
 
 
 def _step(runner: _Runner, begin: tuple[str, ...], words: list[str]) -> InstallStep | None:

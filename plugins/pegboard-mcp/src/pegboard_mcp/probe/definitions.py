@@ -21,6 +21,7 @@ import attrs
 from pegboard import Annotations, Origin, PegboardError, Tool
 from pegboard.limits import SCHEMA_LEVELS
 from pegboard.marks import marks_of, skeleton
+from pegboard_mcp.packages import package_of
 from pegboard_mcp.probe.checks import Finding
 from pegboard_mcp.probe.texts import look_at_text
 
@@ -387,7 +388,8 @@ def look_at_command(argv: list[str]) -> Iterator[Finding]:
         if re.search(r"--privileged\b|docker\.sock|--pid[= ]host|--net(?:work)?[= ]host|(?:-v|--volume)[= ]/:", text):
             yield Finding("container-open", where)
     if program in ("npx", "bunx", "pnpm", "uvx", "pipx", "uv", "deno"):
-        package = next((one for one in words if one not in ("dlx", "run", "tool", "exec", "--")), "")
+        first = next((one for one in words if one not in ("dlx", "run", "tool", "exec", "--")), "")
+        package = package_of(argv) or first
         if re.match(r"(?:https?|git|git\+\w+|github):|.*\.(?:tgz|tar\.gz|whl)$", package):
             yield Finding("from-address", where, package[:80])
         elif package and not package.startswith((".", "/")):
