@@ -147,13 +147,13 @@ async def test_a_folder_that_a_server_made_a_link_of_is_not_given(stage: dict[st
 async def test_where_nothing_can_be_confined_it_is_said_and_nothing_is_started(
     stage: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sandbox, "_probed", ((), "it is not installed"))
+    monkeypatch.setattr(sandbox, "_probed", ((), "bubblewrap is not installed"))
     async with open_host(table_of(stage, required=False, start="eager"), plugins=["mcp"]) as host:
         await host.wait_for_sources(timeout_s=10)
         (state, reason) = host.board.source_states["attacker"]
     assert state.value == "failed"
     assert reason is not None
-    assert "this system cannot confine it: it is not installed; it was not started" in reason
+    assert "this system cannot confine it: bubblewrap is not installed; it was not started" in reason
     assert "confine = false" in reason
 
 
@@ -199,3 +199,26 @@ def test_the_smallest_policy_is_proposed_and_no_credential_in_it(stage: dict[str
     assert set(table["network"]) <= set(found["network"])
     assert f"not proposed, for it looks like a credential or a startup file: {stage['secret']}" in ran.stderr
     assert "it also wanted to connect to" in ran.stderr
+
+
+def test_who_asks_what_a_server_lacks_is_not_sent_to_ask_that(tmp_path: Path) -> None:
+    config = tmp_path / "pegboard.toml"
+    server = f"command = {json.dumps(sys.executable)}\nargs = ['-c', 'raise SystemExit(3)']\nconfine = true\n"
+    config.write_text(f"[plugins.mcp.servers.gone]\n{server}")
+    words = ["--config", str(config), "confine", "suggest", "gone", "--for", "0"]
+    ran = subprocess.run([sys.executable, "-m", "pegboard", *words], capture_output=True, text=True, check=False)
+    assert ran.returncode == 1
+    assert "add what is proposed to its table, then run this again" in ran.stderr
+    assert "confine suggest" not in ran.stderr
+
+
+@pytest.mark.parametrize("words", [["confine", "suggest", "far"], ["probe", "far"]], ids=lambda one: one[0])
+def test_a_system_that_confines_nothing_is_told_with_what_to_install(tmp_path: Path, words: list[str]) -> None:
+    (tmp_path / "c.yaml").write_text(json.dumps({"plugins": {"mcp": {"servers": {"far": {"command": "true"}}}}}))
+    hidden = "import pegboard_confine.bubblewrap as b; b.SEARCH = ()"
+    start = f"{hidden}; from pegboard_program import main; main()"
+    command = [sys.executable, "-c", start, "--config", str(tmp_path / "c.yaml"), "--plugin", "mcp", *words]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ran.returncode == 2
+    assert "this system cannot confine a server: bubblewrap is not installed" in ran.stderr
+    assert "install bubblewrap (Debian: apt-get install bubblewrap)" in ran.stderr

@@ -169,8 +169,12 @@ async def test_an_exit_at_start_tells_status_and_last_words_without_secrets(name
 @pytest.mark.parametrize(
     ("last", "fix"),
     [
-        ("ImportError: cannot import name 'Server' from 'mcp.server'", "pin one that does"),
-        ("ModuleNotFoundError: No module named 'mcp.types'", "pin one that does"),
+        ("ImportError: cannot import name 'Server' from 'mcp.server'", "uvx --with 'mcp<2' PACKAGE"),
+        ("ModuleNotFoundError: No module named 'mcp.types'", "uvx --with 'mcp<2' PACKAGE"),
+        ("AttributeError: 'Server' object has no attribute 'list_tools'", "uvx --with 'mcp<2' PACKAGE"),
+        ("AttributeError: 'Shelf' object has no attribute 'list_tools'", "terminal"),
+        ("ImportError: cannot import name 'Server' from 'other.server'", "pin one that does"),
+        ("ModuleNotFoundError: No module named 'other.types'", "pin one that does"),
         ("SyntaxError: The requested module './a.js' does not provide an export named 'b'", "pin one that does"),
         ("ModuleNotFoundError: No module named 'helper'", "terminal"),  # a folder may be missing
     ],
@@ -179,6 +183,15 @@ async def test_a_package_that_does_not_fit_another_is_told_from_one_that_is_miss
     async with opened(command("sh", "-c", 'echo "$1" >&2; exit 1', "sh", last)) as link:
         await link.gone.wait()
         assert fix in (await link.explain()).fix
+
+
+async def test_lines_that_point_at_a_place_are_no_last_words() -> None:
+    said = "one\n  x = y\n  ~~^^~~\n" * 3 + "ValueError: no\n    ^^^^^\n"
+    async with opened(command("sh", "-c", 'printf "$1" >&2; exit 1', "sh", said)) as link:
+        await link.gone.wait()
+        why = (await link.explain()).why
+    assert "^" not in why
+    assert why.endswith("one | x = y | one | x = y | ValueError: no")
 
 
 async def test_stderr_goes_to_the_log_of_the_server_masked(caplog: pytest.LogCaptureFixture) -> None:

@@ -71,8 +71,8 @@ def probe() -> tuple[tuple[str, ...], str]:
     program = find_system_program("bwrap")
     harmless = find_system_program("true")
     if program is None or harmless is None:
-        return (), "it is not installed"
-    problem = "it does not start"
+        return (), "bubblewrap is not installed"
+    problem = "bubblewrap does not start"
     for more in (("--disable-userns",), ()):
         start = (program, "--unshare-user", *more)
         words = [*start, *NAMESPACES, "--unshare-net", *mounts([], [], [], network=False), "--", harmless]
@@ -81,7 +81,7 @@ def probe() -> tuple[tuple[str, ...], str]:
                 words, stdin=subprocess.DEVNULL, capture_output=True, timeout=PROBE_S, check=False, env={}, cwd="/"
             )
         except (OSError, subprocess.SubprocessError) as failed:
-            return (), f"it does not start ({type(failed).__name__})"
+            return (), f"bubblewrap does not start ({type(failed).__name__})"
         if ran.returncode == 0:
             return start, ""
         problem = "the kernel or the container refuses it: " + ran.stderr.decode("utf-8", "replace").strip()[:200]

@@ -48,6 +48,7 @@ def suggest(run: ProgramRun, name: str, calls: tuple[str, ...], seconds: float) 
     """
     import trio
 
+    from pegboard_confine.bubblewrap import INSTALL
     from pegboard_confine.sandbox import why_not
     from pegboard_mcp.lock.watch import settings_of
 
@@ -59,7 +60,7 @@ def suggest(run: ProgramRun, name: str, calls: tuple[str, ...], seconds: float) 
     if definition.transport != "stdio":
         raise ConfigError(f"{name} is at a URL: it runs elsewhere, and nothing here confines it")
     if problem := why_not():
-        raise ConfigError(f"this system cannot confine a server: {problem}", hint="see pegboard doctor")
+        raise ConfigError(f"this system cannot confine a server: {problem}", hint=INSTALL)
     wanted = [_call_of(call) for call in calls]
     learned, problems = trio.run(_learn, definition, wanted, seconds)
     click.echo(_policy(definition, learned), nl=False)
@@ -97,6 +98,7 @@ async def _learn(
     from pegboard_confine.learning import Learned
     from pegboard_mcp.checks import look_at
     from pegboard_mcp.client._errors import LinkError
+    from pegboard_mcp.client.transports.stdio import suggestion
 
     learned = Learned()
     definition = attrs.evolve(definition, confine=True, learned=learned)
@@ -112,7 +114,10 @@ async def _learn(
 
     outcome = await look_at(definition, use)
     if isinstance(outcome, Exception):
-        problems.append(outcome.explanation if isinstance(outcome, LinkError) else str(outcome))
+        said = outcome.explanation if isinstance(outcome, LinkError) else str(outcome)
+        problems.append(
+            said.replace(suggestion(definition.name), "add what is proposed to its table, then run this again")
+        )
     await trio.to_thread.run_sync(learned.read_trace)
     return learned, problems
 

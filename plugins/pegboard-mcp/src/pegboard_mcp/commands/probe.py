@@ -167,14 +167,14 @@ def _is_program(word: str) -> bool:
 
 
 def _show(definition: ServerDefinition, report: Report, table: dict[str, Any] | None) -> None:
+    from pegboard_mcp.client.transports.stdio import suggestion
     from pegboard_mcp.probe.checks import CHECKS, verdict_of
     from pegboard_mcp.probe.reporting import UNSEEN, pin_of, words_of
 
     offered = report.offered
     if offered is None:
         why, fix = report.problem or ("it could not be reached", "see the log of the host")
-        suggest = f"what it lacks: pegboard confine suggest {NAME}"  # which knows no server that is not configured
-        fix = fix.replace(suggest, "give it what it asks for: --env NAME=VALUE, --read, --write or --network")
+        fix = fix.replace(suggestion(NAME), "give it what it asks for: --env NAME=VALUE, --read, --write or --network")
         raise ConfigError(f"{definition.shown}: {why}", hint=fix)
     counts = ", ".join(
         f"{len(entries)} {kind if len(entries) != 1 else kind[:-1]}"

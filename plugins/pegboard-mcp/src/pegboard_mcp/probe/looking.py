@@ -105,13 +105,12 @@ def confined(definition: ServerDefinition, *, is_confined: bool = True) -> Serve
     """
     if definition.transport != "stdio" or not is_confined:
         return attrs.evolve(definition, confine=False) if definition.confine else definition
+    from pegboard_confine.bubblewrap import INSTALL
     from pegboard_confine.sandbox import why_not
 
     if problem := why_not():
-        raise ConfigError(
-            f"this system cannot confine a server: {problem}",
-            hint="without a sandbox (--unconfined) it has all of your rights; so it has once it is configured",
-        )
+        hint = f"{INSTALL}; without a sandbox (--unconfined) it has all of your rights, as it has once it is configured"
+        raise ConfigError(f"this system cannot confine a server: {problem}", hint=hint)
     return attrs.evolve(definition, confine=True)
 
 

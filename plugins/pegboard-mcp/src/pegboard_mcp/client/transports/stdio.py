@@ -69,8 +69,18 @@ _MISFIT = re.compile(
     r"ImportError: cannot import name|ModuleNotFoundError: No module named '\w+\.|SyntaxError: The requested module"
 )
 """What Python and node say where a package is there, and not as the program wants it: no folder or host is missing."""
+_OLD_SDK = re.compile(
+    r"ImportError: cannot import name '\w+' from 'mcp\b|ModuleNotFoundError: No module named 'mcp\."
+    r"|AttributeError: '(?:Server|FastMCP|MCPServer)' object has no attribute"
+)
+"""What a server says that was written for version 1 of the MCP SDK, where version 2 is installed beside it."""
 SKIP_TIMES = 8
 """A line is skipped to its end up to this many times the limit."""
+
+
+def suggestion(name: str) -> str:
+    """How a person finds out what a confined server lacks."""
+    return f"what it lacks: pegboard confine suggest {name}"
 
 
 class StdioReader(SteppingReader):
@@ -392,10 +402,15 @@ class StdioLink(Link):
                 "Check that the program its first line (#!) names is installed.",
             )
         fix = "Run the command in a terminal to see why it ends."
-        if any(_MISFIT.match(line) for line in self.tail):
+        if any(_OLD_SDK.match(line) for line in self.tail):
+            fix = (
+                "It was written for version 1 of the package mcp, and another is installed beside it: pin that, as in "
+            )
+            fix += "uvx --with 'mcp<2' PACKAGE."
+        elif any(_MISFIT.match(line) for line in self.tail):
             fix = "Its package does not fit another beside it: pin one that does, as in uvx --with 'NAME<2'."
         elif self.box is not None:
-            fix = f"It is confined; what it lacks: pegboard confine suggest {self.definition.name}"
+            fix = f"It is confined; {suggestion(self.definition.name)}"
             fix = " ".join([*self.refusals(), *self._bound(status), fix])
         return LinkError("exited", f"it {_ended(status)}{early}{self._words()}", fix)
 
@@ -416,8 +431,8 @@ class StdioLink(Link):
         return [f"{told(self.definition, one)}." for one in self.box.relay.refused]
 
     def _words(self) -> str:
-        """The last lines of stderr, for a message."""
-        lines = [shorten(line) for line in self.tail[-5:]]
+        """The last lines of stderr, for a message, without those that point at a place in the line before."""
+        lines = [shorten(line) for line in [one for one in self.tail if one.strip(" ^~")][-5:]]
         return f"; its last words: {' | '.join(lines)}" if lines else ""
 
     async def explain(self) -> LinkError:
