@@ -540,3 +540,40 @@ async def test_a_call_that_runs_is_not_begun_again_by_whoever_sends_it_again(
             go.set()
             assert (await mailbox.get()).headers[wire.KIND] == wire.RESULT
     assert begun == [1]
+
+
+async def test_whoever_is_asked_does_not_learn_where_others_answer(
+    nats_server: NatsServer, group: str, linked: Any, working: Any
+) -> None:
+    """The inboxes of a host were numbered: a worker answered what was asked of another group."""
+    go = trio.Event()
+
+    @tool
+    async def act() -> str:
+        """Act."""
+        await go.wait()
+        return "done"
+
+    async with working(nats_server, group, act), linked(nats_server) as hostile, linked(nats_server) as client:
+        heard: list[str] = []
+        hostile.subscribe(f"pb.other{group}.call.act", lambda message: heard.append(str(message.reply)))
+        await hostile.flush()
+        with client.replies() as first, client.replies() as mailbox, client.replies() as last, trio.fail_after(30):
+            for one in (first, last):
+                await client.ask(one, f"pb.other{group}.call.act", b"{}")
+            where = wire.Subjects("pb", group).call("act")
+            await client.ask(mailbox, where, b"{}", headers={wire.FINGERPRINT: act.fingerprint})
+            assert (await mailbox.get()).headers[wire.KIND] == wire.ACCEPTED
+            while len(heard) < 2:
+                await hostile.flush()
+            for reply in heard:
+                inbox, _, token = reply.rpartition(".")
+                for number in (*range(20), *(int(token, 16) + step for step in range(-20, 20))):
+                    said = {wire.KIND: wire.RESULT, wire.PARTS: "1"}
+                    if f"{inbox}.{number:x}" not in heard:
+                        await hostile.publish(f"{inbox}.{number:x}", RESULT, headers=said)
+            await hostile.flush()
+            await client.flush()
+            go.set()
+            answer = await mailbox.get()
+    assert wire.from_bytes(answer.payload)["data"] == {"result": "done"}

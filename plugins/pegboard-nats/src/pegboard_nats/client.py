@@ -76,6 +76,8 @@ MAX_TOLD = 100
 """Causes that are told until a link has lasted."""
 LARGE_AT_ONCE = 2
 _REFUSED = re.compile(r'Permissions Violation for Subscription to "([^"]+)"', re.IGNORECASE)
+TOKEN = 9
+"""Of random bytes in the subject of one request's answers."""
 INBOX_SID = 1
 """The first subscription of a client is that to its inbox."""
 RECEIVE_BYTES = 65_536
@@ -205,7 +207,6 @@ class Client:
         self.trouble: str | None = "no server has answered yet"
         self._told: set[str] = set()
         self._inbox = f"{servers.inbox}.{secrets.token_hex(11)}"
-        self._tokens = 0
         self._waiting: dict[str, Mailbox] = {}
         self._some_wait = trio.Event()
         self._subscriptions: dict[int, Subscription] = {}
@@ -281,9 +282,9 @@ class Client:
 
     def replies(self, *, patience_s: float | None = None, note: Callable[[Message], bool] | None = None) -> Mailbox:
         """A place for the answers to one request, for as long as its block runs; arguments as of `Mailbox`."""
-        self._tokens += 1
         self._some_wait.set()
-        return Mailbox(f"{self._inbox}.{self._tokens:x}", self._waiting, patience_s=patience_s, note=note)
+        # Not a number: who is asked learns this inbox, and must not come to know that of another request by it.
+        return Mailbox(f"{self._inbox}.{secrets.token_hex(TOKEN)}", self._waiting, patience_s=patience_s, note=note)
 
     async def request(
         self, subject: str, payload: bytes = b"", *, headers: Headers | None = None, timeout_s: float = 5.0
