@@ -212,14 +212,15 @@ def test_ctrl_c_ends_it_when_nobody_ever_connected(home: Path, in_time: Any) -> 
         process.communicate()
 
 
-def test_sigterm_finishes_what_is_in_flight(home: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_what_is_in_flight_is_finished_when_it_is_told_to_end(home: Path, number: signal.Signals) -> None:
     process = _start(home)
     try:
         _write(process, INIT, _call("brief"))
         assert process.stderr is not None
         while process.stderr.readline() not in (b"waiting\n", b""):
             pass
-        process.send_signal(signal.SIGTERM)
+        process.send_signal(number)
         out, _ = process.communicate(timeout=10)
         assert process.returncode == 0
         assert [json.loads(line)["id"] for line in out.splitlines()] == [0, 1]

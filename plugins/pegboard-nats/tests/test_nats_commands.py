@@ -12,13 +12,17 @@ from typing import Any, NamedTuple
 
 import pytest
 import trio
+import trio.testing
 
 import pegboard_nats.plugin
 from pegboard import ConfigError, load_board, tool
+from pegboard.cli import ending_signals
 from pegboard.cli._program import Program
-from pegboard_nats.commands import _ending_signals, _serve
+from pegboard_nats import wire
+from pegboard_nats.commands import _serve
 from pegboard_nats.credentials import KeyPair
 from pegboard_nats.settings import NatsSettings
+from pegboard_nats.source import find_workers
 
 
 class Answer(NamedTuple):
@@ -159,6 +163,37 @@ async def test_a_worker_serves_until_it_is_told_to_end(
     assert nats_server.url.removeprefix("nats://") in told
 
 
+async def test_a_shell_that_says_once_more_that_its_terminal_is_gone_does_not_press(
+    host_with: Any, nats_server: Any, linked: Any, group: str
+) -> None:
+    """A terminal that is closed is told of by the system and by the shell: the calls of a worker were cut off."""
+    go = trio.Event()
+
+    @tool
+    async def act() -> str:
+        """Act."""
+        await go.wait()
+        return "done"
+
+    host = await host_with()
+    host.add(act)
+    subjects = wire.Subjects("pb", group)
+    async with linked(nats_server) as client, trio.open_nursery() as nursery:
+        nursery.start_soon(_serve, host, NatsSettings(servers=(nats_server.url,)), group, 2)
+        with trio.fail_after(30), client.replies() as mailbox:
+            while not (await find_workers(client, "PING", "pb", group)).answers:
+                await trio.sleep(0.01)
+            await client.ask(mailbox, subjects.call("act"), b"{}", headers={wire.FINGERPRINT: act.fingerprint})
+            assert (await mailbox.get()).headers[wire.KIND] == wire.ACCEPTED
+            for _ in range(2):
+                os.kill(os.getpid(), HANGUP)
+                while HANGUP != signal.SIGTERM and (await find_workers(client, "PING", "pb", group)).answers:
+                    await trio.sleep(0.01)
+                await trio.testing.wait_all_tasks_blocked(0.01)
+            go.set()
+            assert wire.from_bytes((await mailbox.get()).payload)["data"] == {"result": "done"}
+
+
 @pytest.mark.parametrize(
     ("given", "where"),
     [
@@ -178,6 +213,6 @@ def test_what_cannot_be_used_is_told_when_the_configuration_loads(given: Any, wh
 def test_a_worker_outlives_its_terminal_under_nohup(monkeypatch: pytest.MonkeyPatch) -> None:
     """A terminal that was closed killed a worker with the calls that it had."""
     monkeypatch.setattr(signal, "getsignal", lambda number: signal.SIG_IGN)
-    assert _ending_signals() == [signal.SIGTERM, signal.SIGINT]
+    assert ending_signals() == (signal.SIGTERM, signal.SIGINT)
     monkeypatch.setattr(signal, "getsignal", lambda number: signal.SIG_DFL)
-    assert HANGUP in _ending_signals()
+    assert HANGUP in ending_signals()

@@ -32,7 +32,7 @@ from pegboard.starting import lazy_names
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pegboard.cli._leaving import leave_within
+    from pegboard.cli._leaving import HANGUP, ending_signals, leave_within
     from pegboard.cli._output import (
         OutputError,
         answer_descriptor,
@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from pegboard.cli._waiting import quiet, waiting
 
 __all__ = [
+    "HANGUP",
     "OutputError",
     "ProgramRun",
     "absence_of",
@@ -70,6 +71,7 @@ __all__ = [
     "emit_json",
     "emit_line",
     "emit_table",
+    "ending_signals",
     "forget_typed",
     "has_person",
     "held_line",
@@ -91,7 +93,7 @@ __all__ = [
 __getattr__ = lazy_names(
     __name__,
     {
-        "._leaving": ("leave_within",),
+        "._leaving": ("HANGUP", "ending_signals", "leave_within"),
         "._output": (
             "OutputError",
             "answer_descriptor",

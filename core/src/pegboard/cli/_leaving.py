@@ -23,6 +23,23 @@ TERM_PART = 0.8
 """The part of the time after which children that are still there are told to end."""
 
 
+HANGUP: signal.Signals | None = getattr(signal, "SIGHUP", None)
+"""A terminal is gone. The system says it, and a shell once more: so the second one is not somebody who presses.
+
+.. versionadded:: 0.1
+"""
+
+
+def ending_signals() -> tuple[signal.Signals, ...]:
+    """What tells a server to end in order: SIGTERM, Ctrl-C, and the end of its terminal, which `nohup` has us ignore.
+
+    .. versionadded:: 0.1
+    """
+    if HANGUP is None or signal.getsignal(HANGUP) is signal.SIG_IGN:
+        return signal.SIGTERM, signal.SIGINT
+    return signal.SIGTERM, signal.SIGINT, HANGUP
+
+
 def leave_within(limit_s: float, status: int, words: str) -> None:
     """End the process by then at the latest; what ends earlier has ended by itself.
 

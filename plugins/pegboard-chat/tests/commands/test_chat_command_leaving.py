@@ -106,6 +106,28 @@ async def test_a_signal_that_was_switched_off_stays_off() -> None:
         signal.signal(signal.SIGHUP, before)
 
 
+@IS_IGNORED
+async def test_a_shell_that_says_once_more_that_its_terminal_is_gone_does_not_press(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    left: list[int] = []
+    monkeypatch.setattr(_leaving.os, "_exit", left.append)
+
+    async def work() -> int:
+        signal.raise_signal(HANG_UP)
+        try:
+            await trio.sleep_forever()
+        finally:
+            with trio.CancelScope(shield=True):
+                signal.raise_signal(HANG_UP)
+                await trio.testing.wait_all_tasks_blocked(0.05)
+        return 0
+
+    with trio.fail_after(30):
+        assert await unless_ended(work) == 128 + HANG_UP
+    assert left == []
+
+
 async def test_work_that_does_not_end_is_left_behind_at_the_second_signal(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -89,6 +89,7 @@ async def _serve_until_told(servers: Servers, made: Callable[[Client], S], words
     """Serve until SIGTERM, Ctrl-C or the end of its terminal, which let what runs finish; the second one lets it go."""
     import trio
 
+    from pegboard.cli import HANGUP, ending_signals
     from pegboard_nats.client import open_client
 
     def tell(trouble: str) -> None:
@@ -101,10 +102,14 @@ async def _serve_until_told(servers: Servers, made: Callable[[Client], S], words
 
             async def end_at_signals(task_status: trio.TaskStatus[None]) -> None:
                 nonlocal interrupted
-                with trio.open_signal_receiver(*_ending_signals()) as signals:
+                told = False
+                with trio.open_signal_receiver(*ending_signals()) as signals:
                     task_status.started()
                     async for number in signals:
                         interrupted = interrupted or number == signal.SIGINT
+                        if told and number == HANGUP:
+                            continue
+                        told = True
                         if not serving.drain():
                             nursery.cancel_scope.cancel()
 
@@ -115,14 +120,6 @@ async def _serve_until_told(servers: Servers, made: Callable[[Client], S], words
             nursery.cancel_scope.cancel()
     if interrupted:
         raise KeyboardInterrupt
-
-
-def _ending_signals() -> list[signal.Signals]:
-    """What tells us to end; SIGHUP too, but not under `nohup`, which ignores it."""
-    hangup: signal.Signals | None = getattr(signal, "SIGHUP", None)
-    if hangup is None or signal.getsignal(hangup) is signal.SIG_IGN:
-        return [signal.SIGTERM, signal.SIGINT]
-    return [signal.SIGTERM, signal.SIGINT, hangup]
 
 
 @click.group()

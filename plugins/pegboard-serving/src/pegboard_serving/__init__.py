@@ -436,8 +436,8 @@ async def finish_calls(
 
 
 async def serve_until_signal(serve: Callable[..., Awaitable[None]], tell: Callable[[str], None]) -> None:
-    """Serve until SIGTERM or Ctrl-C, which end it in order: what is in flight is finished, and nothing new begun. trio
-    would raise Ctrl-C in whatever task runs, and take the calls of others along.
+    """Serve until SIGTERM, Ctrl-C or the end of its terminal, which end it in order: what is in flight is finished, and
+    nothing new begun. trio would raise Ctrl-C in whatever task runs, and take the calls of others along.
 
     Args:
         serve: `await serve(hurry=Event, task_status=...)` reports its URL as started and serves until cancelled; once
@@ -454,20 +454,22 @@ async def serve_until_signal(serve: Callable[..., Awaitable[None]], tell: Callab
 
     import trio
 
+    from pegboard.cli import HANGUP, ending_signals
+
     interrupted = False
     hurry = trio.Event()
 
     def end(number: int) -> None:
         nonlocal interrupted
         interrupted = interrupted or number == signal.SIGINT
-        if serving.cancel_scope.cancel_called:  # said once more: who says it waits for nothing
+        if serving.cancel_scope.cancel_called and number != HANGUP:  # said once more: who says it waits for nothing
             hurry.set()
         serving.cancel_scope.cancel()
 
     async with trio.open_nursery() as listening:
         async with trio.open_nursery() as serving:
             url = await serving.start(partial(serve, hurry=hurry))
-            await listening.start(at_signals, (signal.SIGTERM, signal.SIGINT), end)
+            await listening.start(at_signals, ending_signals(), end)
             tell(url)
         listening.cancel_scope.cancel()
     if interrupted:

@@ -26,7 +26,7 @@ async def unless_ended(work: Callable[[], Awaitable[int]]) -> int:
     """Do the work; the exit status, its own or that of the signal which ended it."""
     import trio
 
-    from pegboard.cli import note
+    from pegboard.cli import HANGUP, note
 
     numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
     numbers = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
@@ -41,6 +41,8 @@ async def unless_ended(work: Callable[[], Awaitable[int]]) -> int:
         with trio.open_signal_receiver(*numbers) as signals:
             task_status.started()
             async for number in signals:
+                if timer is not None and number == HANGUP:  # the system says it, and a shell too: nobody presses
+                    continue
                 if timer is not None:
                     _go(ended)
                     return

@@ -247,7 +247,8 @@ class Processes:
 
     def _on_hangup(self, number: int) -> None:
         if self._ends_with_terminal and not _has_terminal():
-            self._on_end(signal.SIGTERM)
+            if not self._is_ending:  # the system says it, and a shell too: nobody presses
+                self._on_end(signal.SIGTERM)
         else:
             self._asked_to_replace.set()
 
