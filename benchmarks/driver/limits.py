@@ -262,7 +262,7 @@ LIMITS: Sequence[Limit] = (
     Limit("the audit of a call in place, writing included", 20, "us", _call_more(AUDITED, UNAUDITED)),
     Limit("the audit of a call async, writing included", 20, "us", _call_more(AUDITED_ASYNC, UNAUDITED_ASYNC)),
     Limit("looking a mail through for words of 100 results", 50, "us", _call_more(MUCH_READ, ALL_TRUSTED, "mail")),
-    Limit("the same where nothing was read", 5, "us", _call_more(NOTHING_READ, ALL_TRUSTED, "mail")),
+    Limit("the same where only definitions were read", 50, "us", _call_more(NOTHING_READ, ALL_TRUSTED, "mail")),
     Limit("add async, against the fastest peer's full path", 1.0, "x", _slowest_against_peers("add")),
     Limit("12 parameters, against the fastest peer's full path", 1.0, "x", _slowest_against_peers("rich")),
     Limit("many tools: registering in bulk, each", 60, "us", _value("registry", "register_us", registry=REGISTRY)),

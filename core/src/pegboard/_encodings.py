@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pegboard.limits import ENCODED_LEVELS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 MAX_PARTS = 1_000
 """More encoded parts of one text are not looked at: they cost time, and nobody could read them."""
@@ -56,8 +56,12 @@ class Part(NamedTuple):
     end: int
 
 
-def decoded(text: str, depth: int = ENCODED_LEVELS) -> Iterator[Part]:
+def decoded(text: str, depth: int = ENCODED_LEVELS) -> Iterable[Part]:
     """Every text that this one holds in another form, of which there may be others in turn."""
+    return _decoded(text, depth) if _may_hold_forms(text) else ()
+
+
+def _decoded(text: str, depth: int) -> Iterator[Part]:
     for count, part in enumerate(_decoded_once(text)):
         if count >= MAX_PARTS:
             return
@@ -65,6 +69,16 @@ def decoded(text: str, depth: int = ENCODED_LEVELS) -> Iterator[Part]:
         if depth > 1:
             for inner in decoded(part.text, depth - 1):
                 yield Part(f"{inner.form} in {part.form}", inner.text, part.start, part.end)
+
+
+def _may_hold_forms(text: str) -> bool:
+    """Whether there is anything to decode; most text has nothing, and is looked at again and again."""
+    is_marked = "%" in text or "=" in text or "<" in text or "&" in text or "\\" in text or "U+" in text
+    if is_marked or "dot" in text or "DOT" in text:
+        return True
+    if len(text) < SHORTEST:
+        return False
+    return _HEX.search(text) is not None or bool(_places_of_base64(text))
 
 
 def _decoded_once(text: str) -> Iterator[Part]:
@@ -116,15 +130,9 @@ def _unescaped(found: re.Match[str]) -> str:
 
 
 def _of_base64(text: str) -> Iterator[Part]:
-    if len(text) <= SHORT_WORD and text.split(None, 1) == [text]:
-        places = [found.span() for found in _SHORT_BASE64.finditer(text)]
-    else:
-        places = list(_base64_places(text))
-    if not places:  # most texts have none
-        return
     import binascii
 
-    for start, end in places:
+    for start, end in _places_of_base64(text):
         letters = "".join(text[start:end].split()).rstrip("=").translate(_STANDARD)
         for skipped in range(4):  # what stands before it may be letters of the same alphabet
             rest = letters[skipped:]
@@ -137,14 +145,18 @@ def _of_base64(text: str) -> Iterator[Part]:
                 yield Part("base64", plain, start, end)
 
 
-def _base64_places(text: str) -> Iterator[tuple[int, int]]:
+def _places_of_base64(text: str) -> list[tuple[int, int]]:
     """Where base64 may stand among other words. Most text has none, and its shape says so sooner than a search."""
+    if len(text) <= SHORT_WORD and text.split(None, 1) == [text]:
+        return [found.span() for found in _SHORT_BASE64.finditer(text)]
+    places: list[tuple[int, int]] = []
     shape = text.encode().translate(_SHAPE) if text.isascii() else None
     if shape is None or b"a" * LINE in shape:
-        yield from (found.span() for found in _BASE64.finditer(text))
-    words = b"" if shape is None else b" %b " % b" ".join(shape.split())
+        places += (found.span() for found in _BASE64.finditer(text))
+    words = b"" if shape is None else b" %b " % (b" ".join(shape.split()) if b"  " in shape else shape)
     if shape is None or b" aaaa aaaa aaaa " in words or b" aaaaaaaa aaaaaaaa " in words:
-        yield from ((found.start(1) - 1, found.end() - 1) for found in _GROUPS.finditer(f" {text}"))
+        places += ((found.start(1) - 1, found.end() - 1) for found in _GROUPS.finditer(f" {text}"))
+    return places
 
 
 _SHAPE = bytes(

@@ -75,8 +75,9 @@ class PolicyTable(Value):
 
     def judge(self, source: str | None, target: str | None) -> str:
         """What holds where `from` says the one and `to` the other: the stricter; nothing of both: the default."""
-        said = [word for word in (source, target) if word is not None]
-        return max(said, key=self.words.index) if said else self.default
+        if source is None or target is None:
+            return source or target or self.default
+        return max(source, target, key=self.words.index)
 
 
 def _said(

@@ -7,16 +7,18 @@ any call may hold. So what is compared is less than of results: the places alone
 
 from __future__ import annotations
 
+import functools
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pegboard._encodings import decoded
 from pegboard.flows.words import WEAK, Label, Match, fold, texts_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator
 
-    from pegboard.flows.words import Path
+    from pegboard._encodings import Part
+    from pegboard.flows.words import Leaf
     from pegboard.tools import Tool
 
 MAX_BYTES = 4_194_304
@@ -27,15 +29,19 @@ MAX_TEXT = 100_000
 MAX_WAITING = 1_000
 MAX_KNOWN = 100_000
 """Definitions that are told from new ones; one more, and all of them are new again."""
-_PLACE = re.compile(
-    r"[\w.+%-]{1,64}@(?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,24}"  # an address of mail
-    r"|(?<=://)(?:[^\s/?#@]{0,100}@)?(?P<host>[\w.:\[\]-]{3,250})"  # the host of an address
-    r"|\b(?:[\w-]{1,63}\.){1,8}[a-zA-Z]{2,24}(?=/)"
-    r"|\b\d{1,3}(?:\.\d{1,3}){3}\b"
-    r"|\+?\d[\d ().-]{5,30}\d"  # of a telephone, an account
-    r"|\b(?=[A-Za-z]{0,40}\d)(?=\d{0,40}[A-Za-z])[A-Za-z0-9]{12,100}\b"  # of a bank (ISO 13616), a wallet, a channel
+_PLACES = (
+    ("@", r"[\w.+%-]{1,64}@(?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,24}"),  # an address of mail
+    ("://", r"(?<=://)(?:[^\s/?#@]{0,100}@)?(?P<host>[\w.:\[\]-]{3,250})"),  # the host of an address
+    ("/", r"\b(?:[\w-]{1,63}\.){1,8}[a-zA-Z]{2,24}(?=/)"),
+    ("", r"\b\d{1,3}(?:\.\d{1,3}){3}\b"),
+    ("", r"\+?\d[\d ().-]{5,30}\d"),  # of a telephone, an account
+    # Of a bank (ISO 13616), a wallet, a channel.
+    ("", r"\b(?=[A-Za-z]{0,40}\d)(?=\d{0,40}[A-Za-z])[A-Za-z0-9]{12,100}\b"),
 )
+"""What a place looks like, each shape with what no text is without that has one; of none: a digit."""
+_MAY_HAVE, _MAY_HAVE_ASCII = re.compile(r"[@/\d]"), re.compile("[@/0-9]")
 _DATE = re.compile(r"\d{4}-\d\d(-\d\d)?")
+_NUMBER = re.compile(r"[+\d ().-]+")
 MIN_DIGITS = 7
 
 
@@ -65,12 +71,27 @@ class Definitions:
                 said += _folded(text)
                 del said[: max(len(said) - MAX_BYTES, 0)]
 
-    def find(self, arguments: Mapping[str, Any], tool: Tool, strictness: Callable[[Label], int]) -> Iterator[Match]:
+    def find(
+        self,
+        leaves: Iterable[Leaf],
+        tool: Tool,
+        strictness: Callable[[Label], int],
+        forms: Callable[[str], Iterable[Part]] = decoded,
+    ) -> Iterator[Match]:
         """The places in the arguments of a call that a definition speaks of, the first of each value; but those of
-        which the tool's own definition speaks too."""
+        which the tool's own definition speaks too.
+
+        Args:
+            leaves: which somebody chose in the arguments.
+            tool: what is called.
+            strictness: of what came from there: 0 does not count; of several the highest is told.
+            forms: gives the texts that a text holds in another form.
+        """
         own: bytes | None = None
-        for path, text in _texts(arguments, ()):
-            for place, form, span in places_in(text):
+        for path, text, folded, _ in leaves:
+            if len(folded) < WEAK or not (_may_have_place(text) or forms(text)):
+                continue
+            for place, form, span in places_in(text, forms):
                 words = fold(place)
                 if len(words) < WEAK or (label := self._sayer(words, strictness)) is None:
                     continue
@@ -92,35 +113,40 @@ def _folded(text: str) -> bytes:
     return b"\0".join([*map(fold, parts), b""])
 
 
-def places_in(text: str) -> Iterator[tuple[str, str, tuple[int, int]]]:
-    """The places that a text speaks of: each with its form, empty where it stands there as it is, and its span."""
-    for found in _PLACE.finditer(text):
-        if _is_place(found[0]):
-            group = "host" if found["host"] else 0
-            yield found[group], "", found.span(group)
-    for part in decoded(text):
-        for found in _PLACE.finditer(part.text):
-            if _is_place(found[0]):
-                yield found["host"] or found[0], part.form, (part.start, part.end)
+def places_in(
+    text: str, forms: Callable[[str], Iterable[Part]] = decoded
+) -> Iterator[tuple[str, str, tuple[int, int]]]:
+    """The places that a text speaks of: each with its form, empty where it stands there as it is, and its span.
+
+    Args:
+        text: the text.
+        forms: gives the texts that it holds in another form.
+    """
+    for place, span in _plain_places(text):
+        yield place, "", span
+    for part in forms(text):
+        for place, _ in _plain_places(part.text):
+            yield place, part.form, (part.start, part.end)
 
 
-def _is_place(found: str) -> bool:
-    if _DATE.match(found):
-        return False
-    return (
-        not re.fullmatch(r"[+\d ().-]+", found) or sum(map(str.isdigit, found)) >= MIN_DIGITS or found.count(".") == 3
-    )
+def _may_have_place(text: str) -> bool:
+    """Most sentences have none, and a search for all shapes is dear."""
+    return (_MAY_HAVE_ASCII if text.isascii() else _MAY_HAVE).search(text) is not None
 
 
-def _texts(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
-    if isinstance(value, str):
-        yield path, value
-    elif type(value) is int:
-        yield path, str(value)
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            yield (*path, key), key
-            yield from _texts(item, (*path, key))
-    elif isinstance(value, (list, tuple)):
-        for index, item in enumerate(value):
-            yield from _texts(item, (*path, index))
+def _plain_places(text: str) -> Iterator[tuple[str, tuple[int, int]]]:
+    if not _may_have_place(text):
+        return
+    for found in _shapes("@" in text, "://" in text, "/" in text).finditer(text):
+        if not _DATE.match(found[0]) and (
+            not _NUMBER.fullmatch(found[0]) or sum(map(str.isdigit, found[0])) >= MIN_DIGITS or found[0].count(".") == 3
+        ):
+            group = found.lastgroup or 0
+            yield found[group], found.span(group)
+
+
+@functools.cache
+def _shapes(*has: bool) -> re.Pattern[str]:
+    """The shapes of places that a text may have that has these of the marks."""
+    marks = {"", *(mark for mark, is_there in zip(("@", "://", "/"), has, strict=True) if is_there)}
+    return re.compile("|".join(shape for mark, shape in _PLACES if mark in marks))

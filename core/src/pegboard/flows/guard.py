@@ -18,12 +18,13 @@ from types import MethodType
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+from pegboard._encodings import Part, decoded
 from pegboard.content import TextContent, text_in
 from pegboard.contract import Guard, Stage
 from pegboard.errors import ErrorCode, ToolError
 from pegboard.flows.definitions import Definitions
 from pegboard.flows.said import WordsSaid
-from pegboard.flows.words import Label, Match, WordsRead, texts_in, unsaid
+from pegboard.flows.words import Label, Match, WordsRead, chosen, texts_in, unsaid
 from pegboard.results import ToolResult
 from pegboard.schema.jsontext import shorten_text
 from pegboard.tools import READ_RESULT_NAME
@@ -194,15 +195,24 @@ class Flows:
             return 0 if own in (label.key, label.plugin) else words.index(judge(label.policy, said))
 
         own_said, read = self._said.get(session), self._read.get(session)
+        (values, keys), forms = chosen(arguments, own_words_of(tool)), _Forms().__getitem__
         found, dropped = [], list[Label]()
         if read is not None:
-            own_words = own_words_of(tool)
-            found = read.find(arguments, name=tool.name, own_words=own_words, strictness=strictness, said=own_said)
+            found = read.find(values, keys, name=tool.name, strictness=strictness, said=own_said, forms=forms)
             dropped = [one for one in read.dropped.values() if strictness(one)]
         told = {one.path for one in found}
-        defined = (one for one in self._definitions.find(arguments, tool, strictness) if one.path not in told)
-        found += filter(None, (unsaid(one, own_said) for one in defined))
+        for one in self._definitions.find([*values, *keys], tool, strictness, forms):
+            if one.path not in told and (others_words := unsaid(one, own_said)) is not None:
+                found.append(others_words)
         return found, dropped
+
+
+class _Forms(dict[str, tuple[Part, ...]]):
+    """The texts that each text of one call holds in another form: what was read and what is defined both ask."""
+
+    def __missing__(self, text: str) -> tuple[Part, ...]:
+        found = self[text] = tuple(decoded(text))
+        return found
 
 
 def could_harm(tool: Tool) -> bool:

@@ -1,8 +1,8 @@
 """What a session has read of untrusted sources, in bounds, and which words of a call stand in it. No I/O.
 
 Texts are compared by their letters and digits alone, folded: neither case nor spacing nor punctuation nor accents hide
-a word. Long texts are compared by windows of letters, as in Manber's "Finding similar files": every seventh window of
-what was read is noted, every second one of what is asked is looked up, and since 7 and 2 have no common divisor, no run
+a word. Long texts are compared by windows of letters, as in Manber's "Finding similar files": every fourth window of
+what was read is noted, every third one of what is asked is looked up, and since 4 and 3 have no common divisor, no run
 of `LONG` letters in common is missed, however the two are shifted against each other.
 
 Shorter values are looked for as a whole, and the words in them that are more than letters one by one. A search through
@@ -30,13 +30,14 @@ from pegboard._frozen import thaw
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
 
+    from pegboard._encodings import Part
     from pegboard.flows.said import WordsSaid
 
     Path = tuple[str | int, ...]
 
 GENERATION_BYTES = 131_072
 """Letters of what was read, in UTF-8, that one generation holds; more than the host shows of one result."""
-WINDOW, EVERY_READ, EVERY_ASKED = 12, 7, 2
+WINDOW, EVERY_READ, EVERY_ASKED = 12, 4, 3
 LONG = EVERY_READ * EVERY_ASKED + WINDOW - 1
 """Letters, in bytes of UTF-8: a run of so many is found wherever it stands; a shorter value is looked for whole."""
 RUN = 24
@@ -143,7 +144,7 @@ class Match(NamedTuple):
     label: Label
 
 
-class _Leaf(NamedTuple):
+class Leaf(NamedTuple):
     """A text that a call carries: where it stands, itself, its folded form, and whether that may stand anywhere by
     chance. It is folded once: that is most of what an ordinary call would cost."""
 
@@ -245,7 +246,8 @@ class WordsRead:
         """Note those values that would have been found in nothing that was read so far."""
         kept = self._kept()
         passages = [one for generation in kept for one in generation.passages.values()]
-        for leaf in chain(*_chosen(arguments, ())):
+        values, keys = chosen(arguments)
+        for leaf in chain(values, _others(values, keys)):
             if hash(leaf.text) in self._own or self.dropped:  # what was forgotten may have said it
                 continue
             is_read = _alone(leaf, passages) if leaf.is_weak else _in_value(leaf, passages, kept)
@@ -266,22 +268,24 @@ class WordsRead:
 
     def find(
         self,
-        arguments: Any,
+        values: list[Leaf],
+        keys: list[Leaf],
         *,
         name: str,
-        own_words: Collection[str],
         strictness: Callable[[Label], int],
         said: WordsSaid | None = None,
+        forms: Callable[[str], Iterable[Part]] = decoded,
     ) -> list[Match]:
         """Which words of a call stand in what was read.
 
         Args:
-            arguments: of the call.
-            name: of its tool, which is looked for where the arguments say nothing.
-            own_words: values that the tool itself offers, and names of its arguments.
+            values: which somebody chose in the arguments.
+            keys: which somebody chose in them.
+            name: of the tool, which is looked for where the arguments say nothing.
             strictness: of what came from there: 0 does not count; of several that hold the same words the highest is
                 told.
             said: what the person said themself: words of it are theirs, whoever else says them.
+            forms: gives the texts that a text holds in another form.
         """
         if self._waiting:
             self._take_in()
@@ -291,15 +295,15 @@ class WordsRead:
         passages = [one for strict, one in judged if strict]
         if not passages:
             return []
-        values, others = _chosen(arguments, own_words)
-        if not (values or others):
+        if not (values or keys):
             return _of_name(name, passages)
+        others = _others(values, keys)
         found: list[Match] = []
         named: set[str] = set()
         for leaf in chain(values, others):
             if leaf.is_weak or hash(leaf.text) in self._own:
                 continue
-            match = _in_value(leaf, passages, kept)
+            match = _in_value(leaf, passages, kept, forms)
             if match is not None and (others_words := unsaid(match, said)) is not None:
                 found.append(others_words)
             elif match is not None:
@@ -331,22 +335,31 @@ def _number(value: float) -> str:
     return str(value).removesuffix(".0")
 
 
-def _leaf(path: Path, text: str, folded: bytes | None = None) -> _Leaf:
+def _leaf(path: Path, text: str, folded: bytes | None = None) -> Leaf:
     folded = fold(text) if folded is None else folded
     size = len(folded)
-    return _Leaf(path, text, folded, size < WEAK or (size <= 2 * WEAK and text.strip().isalpha()))
+    return Leaf(path, text, folded, size < WEAK or (size <= 2 * WEAK and text.strip().isalpha()))
 
 
-def _chosen(arguments: Any, own_words: Collection[str]) -> tuple[list[_Leaf], list[_Leaf]]:
-    """What somebody chose in the arguments, each with its place: the values; and what else may carry words, which are
-    the keys, and what was taken apart over several of either."""
-    values: list[_Leaf] = []
-    keys: list[_Leaf] = []
+def chosen(arguments: Any, own_words: Collection[str] = ()) -> tuple[list[Leaf], list[Leaf]]:
+    """The values and the keys that somebody chose in the arguments, each with its place.
+
+    Args:
+        arguments: of a call.
+        own_words: values that the tool itself offers, and names of its arguments: nobody says anything by them.
+    """
+    values: list[Leaf] = []
+    keys: list[Leaf] = []
     _gather(arguments, (), own_words, values, keys)
-    return values, [*keys, *_put_together(values), *_put_together(keys)]
+    return values, keys
 
 
-def _gather(value: Any, path: Path, own_words: Collection[str], values: list[_Leaf], keys: list[_Leaf]) -> None:
+def _others(values: list[Leaf], keys: list[Leaf]) -> list[Leaf]:
+    """What may carry words beside the values: the keys, and what was taken apart over several of either."""
+    return [*keys, *_put_together(values), *_put_together(keys)]
+
+
+def _gather(value: Any, path: Path, own_words: Collection[str], values: list[Leaf], keys: list[Leaf]) -> None:
     """Texts and numbers, but those that the tool itself offers, and keys that it does not name."""
     if isinstance(value, str):
         if value not in own_words and (folded := fold(value)):
@@ -365,9 +378,9 @@ def _gather(value: Any, path: Path, own_words: Collection[str], values: list[_Le
         values.append(_leaf(path, _number(value)))
 
 
-def _put_together(leaves: list[_Leaf]) -> Iterator[_Leaf]:
+def _put_together(leaves: list[Leaf]) -> Iterator[Leaf]:
     """Neighbours that are each too short to count, as one text: single letters, parts of a number, words of a list."""
-    if len(leaves) < 2:
+    if sum(map(_is_weak, leaves)) < 2:
         return
     for is_short, run in groupby(leaves, _is_weak):
         parts = list(run) if is_short else []
@@ -380,7 +393,7 @@ def _put_together(leaves: list[_Leaf]) -> Iterator[_Leaf]:
 
 def _identifies(text: str) -> bool:
     """Whether a value says what the call is about: one word that is more than letters."""
-    return not any(map(str.isspace, text)) and not text.isalpha()
+    return text.split(None, 1) == [text] and not text.isalpha()
 
 
 def _of_name(name: str, passages: Iterable[Passage]) -> list[Match]:
@@ -391,7 +404,7 @@ def _of_name(name: str, passages: Iterable[Passage]) -> list[Match]:
     return []
 
 
-def _alone(leaf: _Leaf, passages: Iterable[Passage]) -> Match | None:
+def _alone(leaf: Leaf, passages: Iterable[Passage]) -> Match | None:
     text = leaf.text
     word = _spaced(text).strip()
     label = next((one.label for one in passages if _stands_alone(word, one.spaced)), None)
@@ -413,13 +426,18 @@ def _is_letter(byte: bytearray) -> bool:
     return byte.isalnum() or byte > b"\x7f"
 
 
-def _in_value(leaf: _Leaf, passages: list[Passage], kept: list[_Generation]) -> Match | None:
+def _in_value(
+    leaf: Leaf,
+    passages: list[Passage],
+    kept: list[_Generation],
+    forms: Callable[[str], Iterable[Part]] = decoded,
+) -> Match | None:
     """The words of one value that stand in what was read, as they are or in another form."""
     path, text, folded, _ = leaf
     spans, label = _spans(text, folded, passages, kept)
     if label is not None:
         return Match(path, text, tuple(spans), "", _plain_words(text, spans), label)
-    for part in decoded(text):
+    for part in forms(text):
         spans, label = _spans(part.text, fold(part.text), passages, kept)
         if label is not None:
             return Match(path, text, ((part.start, part.end),), part.form, _plain_words(part.text, spans), label)
@@ -504,9 +522,10 @@ def _telling_words(text: str) -> list[str]:
 
 
 def _holder(folded: bytes, passages: Iterable[Passage], kept: list[_Generation]) -> Label | None:
-    if not any(one.may_hold(folded) for one in kept):
-        return None
-    return next((one.label for one in passages if folded in one.folded), None)
+    for one in kept:
+        if one.may_hold(folded):
+            return next((passage.label for passage in passages if folded in passage.folded), None)
+    return None
 
 
 def _runs(folded: bytes, passages: list[Passage], kept: list[_Generation]) -> Iterator[tuple[int, int, Label]]:
