@@ -55,13 +55,22 @@ def _is_number(value: float) -> bool:
 def _wrong_timeout(timeout_s: Any) -> ToolError | None:
     """Why it is not a deadline. One that has passed is a deadline all the same, and so is infinity."""
     is_number = isinstance(timeout_s, int | float) and not isinstance(timeout_s, bool)
-    if timeout_s is None or (is_number and (timeout_s == inf or timeout_s == -inf or _is_number(timeout_s))):
+    if is_number and (timeout_s == inf or timeout_s == -inf or _is_number(timeout_s)):
         return None
     if is_number:
         got = "NaN" if isinstance(timeout_s, float) else "an integer that is too large"
     else:
         got = type(timeout_s).__name__
     return ToolError(ErrorCode.INVALID_INPUT, f"timeout_s: expected a number of seconds or None, got {got}")
+
+
+def _as_asked(call_id: Any, timeout_s: Any) -> tuple[str, float | None, ToolError | None]:
+    """The id of a call, empty where one is to be drawn, and its deadline; or what is wrong with them."""
+    wrong = None if timeout_s is None else _wrong_timeout(timeout_s)
+    given = id_of(call_id)
+    if isinstance(given, ToolError):
+        wrong, given = given, ""
+    return given, timeout_s if timeout_s is None or wrong is not None else max(timeout_s, 0), wrong
 
 
 class HostSession(Session):
@@ -251,15 +260,12 @@ class HostSession(Session):
         was made first spends the limit, and asks the person first; and no cancellation loses what a tool has answered.
         """
         host, runtime = self._host, self._host.runtime
-        host.require_open()
         if type(name) is not str and isinstance(name, str):
             name = str.__str__(name)  # of a subclass too: an enum of texts is its value
-        wrong, given = _wrong_timeout(timeout_s), id_of(call_id)
-        if isinstance(given, ToolError):
-            wrong, given = given, ""
-        if timeout_s is not None and wrong is None:
-            timeout_s = max(timeout_s, 0)
-        call_id, arguments = given or next(runtime.ids), EMPTY if arguments is None else arguments
+        wrong: ToolError | None = None
+        if timeout_s is not None or call_id is not None:
+            call_id, timeout_s, wrong = _as_asked(call_id, timeout_s)
+        call_id, arguments = call_id or next(runtime.ids), EMPTY if arguments is None else arguments
         entry = self._visible.plans.get(name) if type(name) is str else None
         tool = None if entry is None else entry.tool
         parent_id = None if parent is None else parent.call_id
@@ -278,6 +284,7 @@ class HostSession(Session):
             if started - host.last_checkpoint > CHECKPOINT_S:
                 from trio.lowlevel import checkpoint_if_cancelled
 
+                host.require_open()  # the last checkpoint of a host that has ended lies behind every call
                 await checkpoint_if_cancelled()
             if wrong is not None:
                 result = stamped(ToolResult.of_error(wrong), call_id, _shown(name), 0.0)
