@@ -15,6 +15,8 @@ from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import attrs
+
 from pegboard.errors import Fault
 from pegboard.schema import patterns
 from pegboard.schema.alternatives import Alternatives
@@ -305,6 +307,7 @@ class _Walk:
                 report.take(self.visit(target.schema, value, at.within(target.base), inside=True))
 
     def _assert(self, schema: dict[str, Any], rules: _Rules, value: Any, report: _Report) -> None:
+        of_type: Fault | None = None
         for keyword, assertion, expected in rules.assertions:
             if keyword == "enum" and len(expected) > FEW:
                 if not isinstance(value, (dict, list, tuple)) and self.document.names(expected, value):
@@ -314,12 +317,20 @@ class _Walk:
                 self.spend(count_nodes(value, MAX_CHECKED) // 10)
             if assertion.holds(expected, value):
                 continue
-            if keyword == "enum":
-                report.add(tell_enum(expected, value, self.path, self.alternatives.near))
+            if keyword == "enum" or keyword == "const":
+                allowed = expected if keyword == "enum" else [expected]
+                (told,) = tell_enum(allowed, value, self.path, self.alternatives.near)
+                if of_type is not None:  # the values say of which type they are: one fault for both
+                    report.faults.pop()
+                    told = attrs.evolve(told, expected_types=told.expected_types | of_type.expected_types)
+                report.add([told])
+                of_type = None
             elif keyword == "pattern" and (words := FORMATS.get(schema.get("format", ""))):
                 report.add([self.fault(words, shorten(value))])
             else:
                 report.add(assertion.tell(expected, value, self.path))
+                if keyword == "type" and not report.is_full:
+                    of_type = report.faults[-1]
 
     # Objects and arrays.
 
