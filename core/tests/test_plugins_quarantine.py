@@ -206,6 +206,75 @@ def test_an_object_is_named_by_its_name_its_module_or_its_class() -> None:
     assert "implements no hook" in str(board.plugins.records["coin"].quarantined)
 
 
+class Coins:
+    """A plugin, as an object of this class."""
+
+    @hookimpl
+    def provide_tools(self) -> list[Tool]:
+        """A coin."""
+        return [coin]
+
+
+class Namespace:
+    """A plugin, as this class itself."""
+
+    @hookimpl
+    @staticmethod
+    def provide_tools() -> list[Tool]:
+        """A coin."""
+        return [coin]
+
+
+@pytest.mark.parametrize(
+    ("given", "why", "cure"),
+    [
+        (
+            Coins,
+            "it is a class, and its hook provide_tools is a method of its objects",
+            "give an object of it: Coins()",
+        ),
+        (coin, "it is a Tool, not a plugin", "add a tool by host.add(...), or return it by the hook provide_tools"),
+        (len, "it implements no hook: mark its functions with @hookimpl", "repair it, or leave it out"),
+        (
+            record_of,
+            "it is a function, not a plugin",
+            "add a tool by host.add(...), or return it by the hook provide_tools",
+        ),
+    ],
+)
+def test_what_is_given_instead_of_a_plugin_is_told_with_what_to_give(
+    given: Any, why: str, cure: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    board = load_board({}, [given])
+    (record,) = board.plugins.quarantined
+    assert record.quarantined == f"hooks: {why}"
+    assert record.cure is not None
+    assert record.cure.startswith(cure)
+    assert record.cure in caplog.text
+
+
+def test_an_object_and_a_class_that_is_its_own_namespace_are_plugins() -> None:
+    assert list(load_board({}, [Coins()]).tools) == list(load_board({}, [Namespace]).tools) == ["coin"]
+    assert list(load_board({}, (one for one in [Coins()])).tools) == ["coin"]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("argument", ["plugins", "without"])
+@pytest.mark.parametrize(
+    ("given", "got", "write"),
+    [
+        ("coin", "the text 'coin'", "write ['coin']"),
+        (Coins, "the class Coins", "write [Coins()]"),
+        (Coins(), "Coins", "write it in brackets, as [it]"),
+        (sys, "module", "write it in brackets, as [it]"),
+        (5, "int", "write it in brackets, as [it]"),
+    ],
+)
+def test_one_plugin_is_not_a_list_of_them(argument: str, given: Any, got: str, write: str) -> None:
+    with pytest.raises(PluginError) as refused:
+        load_board({}, **{argument: given})
+    assert (refused.value.message, refused.value.hint) == (f"{argument}: expected a list, got {got}", write)
+
+
 def test_a_module_that_says_its_name_has_that_one() -> None:
     module = types.ModuleType("pegboard_audit.plugin")
     module.name = "audit_db"  # type: ignore[attr-defined]

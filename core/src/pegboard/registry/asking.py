@@ -169,7 +169,7 @@ class Asking:
                 f"plugin {record.label} failed at {where}: {cause}",
                 hint=f"{record.cure}; this is fatal because {why}",
             ) from problem
-        log.warning("plugin %s is quarantined: %s", record.label, record.quarantined)
+        log.warning("plugin %s is quarantined: %s; %s", record.label, record.quarantined, record.cure)
 
     def implementations(self, hook: str) -> list[tuple[PluginRecord, Callable[..., Any]]]:
         """Who implements a hook, in the order of their names: never of installation."""

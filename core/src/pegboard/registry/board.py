@@ -31,7 +31,7 @@ from pegboard.registry.conflicts import (
 )
 from pegboard.registry.limit_stores import LimitStores
 from pegboard.registry.planning import Planner
-from pegboard.registry.plugins import Plugins, load_plugins
+from pegboard.registry.plugins import Plugins, load_plugins, require_lists
 from pegboard.registry.sources import Sources, is_source
 from pegboard.registry.visible import ProfileTools, VisibleTools
 from pegboard.starting import collector_paused
@@ -593,6 +593,8 @@ def load_board(
 
     .. versionadded:: 0.1
     """
+    require_lists(plugins, without)
+    plugins = None if plugins is None else list(plugins)
     objects = plugins is not None and not all(isinstance(one, str) for one in plugins)
     closed = plugins is not None and (objects or not plugins)
     if not isinstance(config, Config):

@@ -21,6 +21,7 @@ from pegboard import hookspecs
 from pegboard._installed import installed_plugins
 from pegboard.errors import ConfigError, PluginError, UntrustedError
 from pegboard.registry.asking import Asking, PluginRecord, kind_of
+from pegboard.tools import Tool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -102,6 +103,7 @@ class Plugins(Asking):
             record.import_s = time.perf_counter() - started
 
     def _register(self, record: PluginRecord) -> None:
+        self._require_object(record.plugin)
         try:
             self.manager.register(record.plugin, name=record.name)
         except pluggy.PluginValidationError:
@@ -110,12 +112,32 @@ class Plugins(Asking):
                     _check_arguments(name, getattr(record.plugin, name), hook.spec.argnames)
             raise
 
+    def _require_object(self, plugin: Any) -> None:
+        """Refuse what stands in the place of a plugin: a class whose hooks want an object of it.
+
+        Raises:
+            PluginError: it says what to give instead.
+        """
+        if not isinstance(plugin, type):
+            return
+        for name, hook in vars(self.manager.hook).items():
+            given = vars(plugin).get(name)
+            if (
+                hook.spec is not None
+                and isinstance(given, FunctionType)
+                and given.__code__.co_varnames[:1] == ("self",)
+            ):
+                raise PluginError(
+                    f"it is a class, and its hook {name} is a method of its objects",
+                    hint=f"give an object of it: {plugin.__name__}()",
+                )
+
     def _clash(self, record: PluginRecord) -> None:
         """Two plugins of one name: neither is better, and load order must not decide."""
         first = self.records[record.name]
         problem = PluginError(
-            f"two plugins are named {record.name!r}: of {first.distribution} and of {record.distribution}",
-            hint="uninstall one of them",
+            f"two plugins are named {record.name!r}: of {_brought_by(first)} and of {_brought_by(record)}",
+            hint="uninstall one of them" if record.distribution else "give yours another `name`",
         )
         self._problems.append(record)
         self.quarantine(record, "name", problem)
@@ -126,9 +148,7 @@ class Plugins(Asking):
         """After loading: a misspelt hook is an error that names it and the nearest real one."""
         for record in list(self.records.values()):
             if record.quarantined is None and not self.manager.get_hookcallers(record.plugin):
-                self.quarantine(
-                    record, "hooks", PluginError("it implements no hook: mark its functions with @hookimpl")
-                )
+                self.quarantine(record, "hooks", _no_hooks(record.plugin))
         hooks = vars(self.manager.hook)
         known = [name for name, hook in hooks.items() if hook.has_spec()]
         for name, hook in list(hooks.items()):
@@ -231,9 +251,7 @@ def load_plugins(
         PluginError: a plugin failed whose failure is fatal, or one that is named is not installed.
         ConfigError: a plugin's section is wrong, or belongs to no plugin.
     """
-    for given, what in ((wanted, "plugins"), (without, "without")):
-        if isinstance(given, str):
-            raise PluginError(f"{what}: expected a list, got the text {given[:60]!r}", hint=f"write [{given[:60]!r}]")
+    require_lists(wanted, without)
     plugins = Plugins(strict=strict)
     left_out = {*without, *config.core.without}
     on_demand = {name: module for name, module in ON_DEMAND.items() if config.says_of_plugin(name)}
@@ -255,6 +273,35 @@ def load_plugins(
             [*left_out, *(record.name for record in plugins.quarantined_so_far)],
         )
     return plugins
+
+
+def require_lists(wanted: Any, without: Any) -> None:
+    """Refuse one plugin where a list of them is expected.
+
+    Raises:
+        PluginError: it says what to write.
+    """
+    for given, what in ((wanted, "plugins"), (without, "without")):
+        if isinstance(given, str):
+            raise PluginError(f"{what}: expected a list, got the text {given[:60]!r}", hint=f"write [{given[:60]!r}]")
+        if given is not None and (isinstance(given, type) or not hasattr(given, "__iter__")):
+            of_class = isinstance(given, type)
+            hint = f"write [{kind_of(given)}()]" if of_class else "write it in brackets, as [it]"
+            raise PluginError(
+                f"{what}: expected a list, got {'the class ' if of_class else ''}{kind_of(given)}", hint=hint
+            )
+
+
+def _no_hooks(plugin: object) -> PluginError:
+    """Why what has no hooks is not a plugin, and what to do with it."""
+    if isinstance(plugin, Tool | FunctionType):
+        hint = "add a tool by host.add(...), or return it by the hook provide_tools of a plugin"
+        return PluginError(f"it is a {kind_of(plugin)}, not a plugin", hint=hint)
+    return PluginError("it implements no hook: mark its functions with @hookimpl")
+
+
+def _brought_by(record: PluginRecord) -> str:
+    return record.distribution or "the program"
 
 
 def _check_left_out(left_out: set[str]) -> None:
