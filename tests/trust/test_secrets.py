@@ -312,6 +312,44 @@ async def test_every_interface_to_a_model_masks_and_none_to_a_program_does(
         assert OURS in said
 
 
+async def test_what_one_tool_declares_is_masked_in_the_answer_of_another(
+    host_with: Any, through: Any, interface: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By its declaration alone: neither its name nor its shape says that it is a secret. So also what a tool declares
+    that comes while the host runs, and no longer once nobody declares it."""
+    first, later = "n0rth-gate-0pens-4t-dawn", "s0uth-gate-0pens-4t-dusk"
+    monkeypatch.setenv("NORTH_GATE", first)
+    monkeypatch.setenv("SOUTH_GATE", later)
+
+    @tool(secrets={"NORTH_GATE"})
+    def north() -> str:
+        """Open the north gate."""
+        return "open"
+
+    @tool(secrets={"SOUTH_GATE"})
+    def south() -> str:
+        """Open the south gate."""
+        return "open"
+
+    @tool
+    def environment() -> str:
+        """Print the environment."""
+        return f"{first}; {later}"
+
+    host = await host_with()
+    host.add(north, environment)
+    said = [await through(host, [("environment", {}), ("environment", {})])]
+    host.add(south)
+    said.append(await through(host, [("environment", {}), ("environment", {})]))
+    host.remove("north")
+    said.append(await through(host, [("environment", {}), ("environment", {})]))
+    if interface in MODELS:
+        assert [(first in one, later in one) for one in said] == [(False, True), (False, False), (True, False)]
+        assert all(f"[masked: {KNOWN}]" in one for one in said)
+    elif interface != "dry run":
+        assert [(first in one, later in one) for one in said] == [(True, True)] * 3
+
+
 @pytest.mark.parametrize("how", [*_answers(), "error", "long"])
 async def test_a_key_is_masked_wherever_it_stands(host_that_leaks: Any, how: str) -> None:
     session = (await host_that_leaks()).session()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import os
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +39,6 @@ from pegboard.starting import collector_paused
 from pegboard.tools import READ_RESULT_NAME, Origin, Tool, tool
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from pegboard.config import Profile
@@ -433,10 +433,13 @@ class Board:
             return None
         from pegboard.secrets.mask import SecretMask
 
-        return SecretMask(settings, self.known_secrets, self._sources.secrets_of, self._sources.is_third_party)
+        mask = SecretMask(settings, self.known_secrets, self._sources.secrets_of, self._sources.is_third_party)
+        self.registry.watch(lambda _old, _new: mask.forget_known())  # other tools may declare other secrets
+        return mask
 
     def known_secrets(self) -> Iterator[str]:
-        """Every value that this host knows as a secret: of its configuration, its environment and its sources.
+        """Every value that this host knows as a secret: of its configuration, its environment, its sources and its
+        tools, whichever declares it.
 
         .. versionadded:: 0.1
         """
@@ -445,6 +448,8 @@ class Board:
         yield from self.config.secret_values
         yield from secrets_of_environment()
         yield from self._sources.secrets()
+        declared = {name for entry in self.registry.plans.values() for name in entry.tool.secrets}
+        yield from (value for name in sorted(declared) if (value := os.environ.get(name)))
 
     def _find_sources(self) -> list[tuple[PluginRecord, ToolSource]]:
         found: list[tuple[PluginRecord, ToolSource]] = []

@@ -58,7 +58,8 @@ class SecretMask:
 
     Args:
         settings: `[secrets]`.
-        known: every value that the host knows as a secret; asked for once, at the first call that needs it.
+        known: every value that the host knows as a secret; asked for at the first call that needs it, and at the first
+            after `forget_known`.
         own: those of them that belong to a tool, or to a source by its name.
         is_third_party: whether somebody else's server or service is sent the arguments of a tool.
     """
@@ -208,6 +209,10 @@ class SecretMask:
     def known_forms(self) -> tuple[str, ...]:
         """Every form in which a known secret may stand in a text, the longest first."""
         return tuple(self._values())
+
+    def forget_known(self) -> None:
+        """Ask anew which values are secrets, at the next call that needs them."""
+        self._known = None
 
     def _values(self) -> dict[str, str]:
         """Every form in which a known secret may stand in a text, the longest first, and the secret."""
