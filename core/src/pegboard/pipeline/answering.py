@@ -13,6 +13,7 @@ import inspect
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from pegboard._frozen import freeze
 from pegboard.context import CallContext
 from pegboard.contract import Stage
 from pegboard.errors import ToolError
@@ -94,8 +95,7 @@ def _make_answer(
     approves, limits, filters = (of_stage(guards, stage) for stage in (Stage.APPROVE, Stage.LIMIT, Stage.FILTER))
     approval_timeout_s = runtime.approval_timeout_s
     max_bytes: float = tool.limits.max_result_bytes or runtime.max_result_bytes
-    if name == READ_RESULT_NAME:
-        max_bytes = float("inf")  # a page is as large as a result may be, and its note comes on top
+    max_bytes = float("inf") if name == READ_RESULT_NAME else max_bytes  # a page is as large as may be; its note on top
     waits = inspect.iscoroutinefunction(execute)
 
     async def answer(
@@ -111,6 +111,10 @@ def _make_answer(
                 trace.validate_at = perf_counter() if admit is not None else started
             arguments, kwargs, notes = prepare(arguments)
             if wants_context:
+                # What guards and layers judge is what the tool gets: nobody changes it meanwhile, its caller neither.
+                given, arguments = arguments, freeze(arguments)
+                if kwargs is given:
+                    kwargs = arguments
                 context = CallContext(session, call_id, tool, permissions, parent, arguments)
                 if approves:
                     await approve(tool, approves, approval_timeout_s, context, arguments, trace)
@@ -188,7 +192,8 @@ def _make_check(
         try:
             if admit is not None:
                 admit(session, None)
-            arguments, _, notes = prepare(arguments)
+            prepared, _, notes = prepare(arguments)
+            arguments = freeze(prepared) if foreseen else prepared
         except ToolError as refusal:
             return ToolResult.of_error(_told(tool, runtime, session, refusal, arguments))
         asks = [ask for guard in foreseen if (ask := foresee(guard, session, arguments)) is not None]

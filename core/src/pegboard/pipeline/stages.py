@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from pegboard._frozen import thaw
 from pegboard.contract import Guard, Outcome, Stage, Timings, Verdict
 from pegboard.errors import ErrorCode, Fault, Retry, ToolError
 from pegboard.pipeline.classify import pass_on, repeat_of
@@ -39,6 +40,8 @@ log = logging.getLogger("pegboard")
 
 asked_here: ContextVar[list[str] | None] = ContextVar("pegboard.asked_here", default=None)
 """The questions that the guard asks a person which is just being asked itself, while somebody observes the call."""
+
+_FLAT = frozenset((str, int, float, bool, type(None)))
 
 MAX_LISTED = 10
 """How many faults the text of an error tells; `details` has them all."""
@@ -181,7 +184,7 @@ def make_prepare(tool: Tool, validate: Validator | None) -> Callable[[Any], Prep
                 if bind is None:
                     if lets_more_in and not isinstance(arguments, dict):
                         raise invalid_input(tool.name, [Fault((), "an object", type(arguments).__name__)])
-                    return arguments, arguments, None
+                    return arguments, _own(arguments), None
                 kwargs = bind(arguments)
                 if isinstance(kwargs, dict):
                     return arguments, kwargs, None
@@ -209,6 +212,14 @@ def make_prepare(tool: Tool, validate: Validator | None) -> Callable[[Any], Prep
         raise invalid_input(tool.name, faults)  # of the repaired value: what was repaired need not be said
 
     return prepare
+
+
+def _own(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The arguments as a handler may change them; each call of it makes a dict of its own of those that are flat."""
+    if _FLAT.issuperset(map(type, arguments.values())):
+        return arguments
+    copied: Mapping[str, Any] = thaw(arguments)
+    return copied
 
 
 def broken(tool: Tool, problem: BaseException, **details: Any) -> ToolError:

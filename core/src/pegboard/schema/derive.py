@@ -27,7 +27,7 @@ from pegboard.results import ToolResult
 from pegboard.schema import docstring, hints
 from pegboard.schema.hints import NOTHING, HintError, Scope
 from pegboard.schema.jsontext import shorten
-from pegboard.schema.kinds import INPUT_LEAVES, is_anything, kinds_of
+from pegboard.schema.kinds import INPUT_LEAVES, kinds_of
 from pegboard.schema.type_schemas import OUTPUT_LEAVES, Schemas, add_default, wrapped_leaf
 
 Bind = Callable[[Mapping[str, Any]], "dict[str, Any] | Faults"]
@@ -451,11 +451,14 @@ def _compile(types: Mapping[str, Any], defaults: Mapping[str, Any]) -> Bind:
 
 
 def _hook(hint: Any) -> Callable[[Any], Any] | None:
-    """What a validated value of the type must go through; None: it is the Python value already."""
+    """What a validated value of the type must go through; None: it is the Python value already.
+
+    A handler may change what it is given, and what its caller gave stays as it was: what is not flat is copied.
+    """
     from pegboard.schema.structure import structure_hook
 
     plain = hints.unwrap(hint)[0]
-    if is_anything(plain) or plain is str or plain is bool or plain is type(None):
+    if plain is str or plain is bool or plain is type(None):
         return None
     if typing.get_origin(plain) is typing.Literal and all(type(value) is str for value in plain.__args__):
         return None

@@ -27,6 +27,7 @@ from uuid import UUID
 
 import attrs
 
+from pegboard._frozen import thaw
 from pegboard._values import Shown
 from pegboard.errors import Fault
 from pegboard.schema import hints
@@ -122,7 +123,7 @@ def to_int(value: Any) -> int:
 
 
 def _to_anything(value: Any) -> Any:
-    return value
+    return thaw(value)
 
 
 def _read(pattern: str, expected: str, read: Callable[[str], T]) -> Callable[[Any], T]:
@@ -284,7 +285,7 @@ def _list_hook(element: Any, make: Callable[[Any], Any]) -> Hook:
     def structure(value: Any) -> Any:
         if not isinstance(value, list):
             raise MismatchError("an array", value, "array")
-        return make(value if plain else _each(hook, enumerate(value), list[Any]))
+        return make(thaw(value) if plain else _each(hook, enumerate(value), list[Any]))
 
     return structure
 
@@ -296,7 +297,7 @@ def _dict_hook(element: Any) -> Hook:
     def structure(value: Any) -> Any:
         if not isinstance(value, dict):
             raise MismatchError("an object", value, "object")
-        return dict(value if plain else zip(value, _each(hook, value.items(), dict[str, Any]), strict=True))
+        return thaw(value) if plain else dict(zip(value, _each(hook, value.items(), dict[str, Any]), strict=True))
 
     return structure
 
