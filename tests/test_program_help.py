@@ -57,6 +57,20 @@ def test_an_option_of_one_name_takes_the_same_in_every_command(commands: dict[st
     assert several == {"--to": {"FILE", "DIALECT"}}  # of `config import` and of `export`
 
 
+def test_every_option_that_is_a_number_is_finite(commands: dict[str, click.Context]) -> None:
+    numbers = [
+        (name, option)
+        for name, ctx in commands.items()
+        for option in options_of(ctx)
+        if isinstance(option.type, click.types.FloatParamType)
+    ]
+    assert {"pegboard list", "pegboard probe", "pegboard confine suggest", "pegboard chat"} <= {n for n, _ in numbers}
+    for name, option in numbers:
+        for given in ("nan", "inf", "-inf", "1e999"):
+            with pytest.raises(click.BadParameter):
+                option.type.convert(given, option, commands[name])
+
+
 def test_no_line_of_a_list_of_commands_is_cut(commands: dict[str, click.Context]) -> None:
     cut = {name for name, ctx in commands.items() if ctx.parent and ctx.command.get_short_help_str(60).endswith("...")}
     assert cut == set()

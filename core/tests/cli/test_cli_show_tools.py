@@ -62,7 +62,11 @@ def test_list_says_which_categories_there_are_where_none_is_meant(run, tools, wo
 
 @pytest.mark.parametrize(
     ("words", "says"),
-    [(("list", "--wait", "soon"), "'soon' is not a number"), (("call", "echo", "--times", "x"), "No such option")],
+    [
+        (("list", "--wait", "soon"), "'soon' is not a number"),
+        (("list", "--wait", "nan"), "'nan' is not a number"),
+        (("call", "echo", "--times", "x"), "No such option"),
+    ],
 )
 def test_what_is_not_a_number_is_said_in_words(run, tools, words, says):
     answer = run(*words)

@@ -93,6 +93,11 @@ def test_options_choose_calls(audit: Any) -> None:
     assert ids("--errors") == ["c1"]
     assert ids("--tool", "add") == ["c2"]
     assert ids("--limit", "2") == ["c1", "c2"]
+    for ever in ("0001-01-01", "0001-01-01T00:00:00+14:00", "1969-12-31", "99999999999999999999d"):
+        assert ids("--since", ever) == ids()
+    for never in ("9999-12-31", "9999-12-31T23:59:59-14:00"):
+        assert ids("--since", never) == []
+    assert ids("--limit", str(10**30)) == ids()
     assert ids("--since", time.strftime("%Y-%m-%dT%H:%M", time.localtime(time.time() - 3600))) == ["c1", "c2"]
 
 

@@ -4,6 +4,7 @@
     _program   the group of commands, its options, what becomes an exit status
     _run       one run: its options, and the board and host they ask for; what commands of plugins get as `ctx.obj`
     _output    stdout and stderr: the answer, notes for people, tables
+    _numbers   numbers as options
     _table     rows as columns that fit
     _terminal  whose stdout is; how wide a terminal is, and what it can show
     _waiting   what is waited for, as a line at the terminal
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pegboard.cli._leaving import HANGUP, ending_signals, leave_within
+    from pegboard.cli._numbers import Finite
     from pegboard.cli._output import (
         OutputError,
         answer_descriptor,
@@ -59,6 +61,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "HANGUP",
+    "Finite",
     "OutputError",
     "ProgramRun",
     "absence_of",
@@ -94,6 +97,7 @@ __getattr__ = lazy_names(
     __name__,
     {
         "._leaving": ("HANGUP", "ending_signals", "leave_within"),
+        "._numbers": ("Finite",),
         "._output": (
             "OutputError",
             "answer_descriptor",

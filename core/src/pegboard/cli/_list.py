@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from pegboard.cli._numbers import Finite
 from pegboard.cli._output import emit_json, emit_table, note
 from pegboard.cli._sources import WAIT_S, emit_sources, note_absent, note_held
 from pegboard.cli._text import printable_line
@@ -34,7 +35,7 @@ MAX_NAMED = 20
     "--wait",
     "wait_s",
     metavar="S",
-    type=click.FloatRange(min=0),
+    type=Finite(0),
     default=WAIT_S,
     show_default=True,
     help="How long to wait for sources of which nothing is known yet, in seconds; 0 starts none.",

@@ -36,7 +36,7 @@ from pegboard.results import ToolResult, noted, stamped
 from pegboard.tools import READ_RESULT_NAME
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Mapping
 
     from pegboard.contract import Executor, Guard, Layer, Validator
     from pegboard.pipeline.runtime import Runtime
@@ -111,10 +111,7 @@ def _make_answer(
                 trace.validate_at = perf_counter() if admit is not None else started
             arguments, kwargs, notes = prepare(arguments)
             if wants_context:
-                # What guards and layers judge is what the tool gets: nobody changes it meanwhile, its caller neither.
-                given, arguments = arguments, freeze(arguments)
-                if kwargs is given:
-                    kwargs = arguments
+                arguments, kwargs = _frozen(arguments, kwargs)
                 context = CallContext(session, call_id, tool, permissions, parent, arguments)
                 if approves:
                     await approve(tool, approves, approval_timeout_s, context, arguments, trace)
@@ -147,6 +144,12 @@ def _make_answer(
         return result if result.duration_ms else stamped(result, call_id, name, (perf_counter() - started) * 1000)
 
     return answer
+
+
+def _frozen(arguments: Any, kwargs: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any]]:
+    """What guards and layers judge is what the tool gets: nobody changes it meanwhile, its caller neither."""
+    frozen = freeze(arguments)
+    return frozen, frozen if kwargs is arguments else kwargs
 
 
 def _told(tool: Tool, runtime: Runtime, session: Session, refusal: ToolError, arguments: Any) -> ToolError:

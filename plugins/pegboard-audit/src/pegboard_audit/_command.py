@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -44,10 +44,14 @@ class Moment(click.ParamType):  # type: ignore[type-arg]  # click has had one si
         if span := _SPAN.fullmatch(value):
             return max(time.time() - float(span[1]) * _SECONDS[span[2]], 0.0)
         try:
-            return datetime.fromisoformat(value).timestamp()
-        except (ValueError, OverflowError, OSError):
+            moment = datetime.fromisoformat(value)
+        except ValueError:
             expected = "a span as 30s, 5m, 1h or 2d, or a date as 2026-11-23T10:00"
             self.fail(f"expected {expected}, got {value[:60]!r}", param, ctx)
+        try:
+            return moment.timestamp()
+        except (ValueError, OverflowError, OSError):  # the first and the last years have no local time
+            return moment.replace(tzinfo=UTC).timestamp()
 
 
 def _filters(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -31,6 +31,7 @@ __all__ = ["AuditReader", "CallFigures", "CallInTree", "CallQuery", "CallRecord"
 
 T = TypeVar("T")
 
+MOST = 2**63 - 1  # the largest integer of SQLite
 PAGE = 1_000
 """Rows that are read at once: no question keeps the file's log from being folded in for long."""
 
@@ -195,7 +196,7 @@ class AuditReader:
         after = -1
         if newest is not None:
             newest_first = f"SELECT seq FROM calls WHERE {where} ORDER BY seq DESC LIMIT 1 OFFSET ?"  # noqa: S608 - ours
-            last = self._ask(newest_first, (*values, newest))
+            last = self._ask(newest_first, (*values, min(newest, MOST)))
             after = last[0][0] if last else after
         while True:
             page = self._ask(f"{self._select()} WHERE {where} AND seq > ? ORDER BY seq LIMIT {PAGE}", (*values, after))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from pegboard.cli import Finite
 from pegboard_chat.attachments import utf8_text
 from pegboard_chat.commands._inspect import seen_in_a_browser
 from pegboard_chat.commands._talk import (
@@ -37,16 +37,6 @@ def _complete_model(ctx: click.Context, param: click.Parameter, incomplete: str)
         return [name for name in providers_of(board) if name.startswith(incomplete)]
     except PegboardError:
         return []
-
-
-class Finite(click.FloatRange):
-    """A number; `nan` is not accepted, and `inf` means no limit."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        number: float = super().convert(value, param, ctx)
-        if not math.isfinite(number):
-            self.fail(f"{value!r} is not a valid float.", param, ctx)
-        return number
 
 
 @click.command("chat", short_help="Talk with a model that calls the board's tools.")

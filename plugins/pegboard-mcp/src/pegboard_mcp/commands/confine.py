@@ -10,6 +10,7 @@ import attrs
 import click
 
 from pegboard import ConfigError
+from pegboard.cli import Finite
 from pegboard.text import visible
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def confine() -> None:
 @click.option(
     "--for",
     "seconds",
-    type=click.FloatRange(0, 600),
+    type=Finite(0, 600),
     metavar="S",
     default=2.0,
     help="How long it runs then, in seconds.",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pegboard import ConfigError
+from pegboard.cli import Finite
 from pegboard.text import visible
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def offer(file: Path | None = None) -> str:
 @click.option(
     "--wait",
     "wait_s",
-    type=click.FloatRange(0, 3600),
+    type=Finite(0, 3600),
     default=60.0,
     show_default=True,
     metavar="S",
