@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
+import secrets
 import stat
 import subprocess
 import sys
@@ -15,12 +18,14 @@ import pytest
 import trio
 
 import pegboard_nats.plugin
-from pegboard import CallContext, Finding, PluginError, load_board, open_host, tool
+from pegboard import CallContext, Finding, PluginError, TextContent, ToolResult, load_board, open_host, tool
 from pegboard_nats import wire
 from pegboard_nats.bots import Bots
 from pegboard_nats.checks import check_servers, make_checks, role_of
+from pegboard_nats.claims import Claims
 from pegboard_nats.client import open_client
 from pegboard_nats.commands import _state_asked, _with_link, _workers_asked
+from pegboard_nats.executor import at_worker_of
 from pegboard_nats.limit_store import NatsStore
 from pegboard_nats.mailbox import DeniedError
 from pegboard_nats.settings import GroupSettings, NatsSettings
@@ -100,7 +105,7 @@ async def test_hosts_call_workers_answer_and_limits_are_counted(server: NatsServ
             result = await host.session("ada", confirm=person).call("large", {"size": 90_000})
             assert len(result.text) == 90_000
         host_key = settings_of(server, keys, "host")
-        assert await _with_link(host_key, "test", "host", _state_asked, "pb", "never-begun") is None
+        assert await _with_link(host_key, "test", "host", _state_asked, "pb", "g", "never-begun") is None
         watcher = settings_of(server, keys, "watcher")
         async with open_client(watcher.link("watcher", role="watcher")) as looking:
             await looking.wait_connected()
@@ -305,3 +310,151 @@ def findings(config: Any) -> list[Finding]:
     (settings,) = [one.settings for one in board.plugins if one.name == "nats"]
     (check,) = make_checks(settings)
     return list(check(board))
+
+
+# -- groups that are kept from each other
+
+
+@pytest.fixture(scope="module")
+def group_keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that `pegboard nats init` wrote for two groups."""
+    folder = tmp_path_factory.mktemp("groups")
+    done = pegboard(folder, "nats", "init", "--group", "a", "--group", "b")
+    assert done.returncode == 0, done.stderr
+    return folder / "nats"
+
+
+def config_of(keys: Path, change: Any = lambda users: None) -> str:
+    """What was written, for a server on a free port with streams of its own."""
+    accounts = json.loads((keys / "nats-server.conf").read_text().partition("accounts: ")[2])
+    change(accounts["PEGBOARD"]["users"])
+    store = json.dumps(str(keys / secrets.token_hex(4)))
+    return f"accounts: {json.dumps(accounts)}\njetstream: {{ store_dir: {store} }}"
+
+
+@pytest.fixture
+def group_server(group_keys: Path, start_server: Any) -> NatsServer:
+    started: NatsServer = start_server(config_of(group_keys))
+    return started
+
+
+def test_each_group_has_a_key_of_its_own(group_keys: Path) -> None:
+    assert {path.name for path in group_keys.glob("*.nk")} == {"host.nk", "watcher.nk", "worker-a.nk", "worker-b.nk"}
+
+
+async def test_workers_of_one_group_serve_with_its_key(group_server: NatsServer, group_keys: Path) -> None:
+    """Calls, questions, large results, records of calls, what became of one, and limits that a host counted first."""
+
+    @tool
+    async def large(size: int, context: CallContext) -> str:
+        """Ask, and be large."""
+        return "x" * size if await context.confirm("So large?") else ""
+
+    async def person(confirmation: Any) -> bool:
+        return True
+
+    server, keys = group_server, group_keys
+    own = {"servers": [server.url], "groups": {"a": {}}, "credentials": str(keys / "host.nk"), "claims": True}
+    settings = settings_of(server, keys, "worker-a")
+    async with (
+        open_host({}, []) as board,
+        open_client(settings.link("worker", role="worker", group="a")) as client,
+        trio.open_nursery() as nursery,
+    ):
+        board.add(large)
+        await nursery.start(Worker(board, client, wire.Subjects("pb", "a"), concurrency=9, drain_s=9).run)
+        async with open_host({"plugins": {"nats": own}}, [pegboard_nats.plugin]) as host:
+            with trio.fail_after(30):
+                while "large" not in host.tools:
+                    await host.wait_source_moved()
+            result = await host.session("ada", confirm=person).call("large", {"size": 90_000})
+            assert len(result.text) == 90_000
+        host_key = settings_of(server, keys, "host")
+        assert await _with_link(host_key, "test", "host", _state_asked, "pb", "a", "never-begun") is None
+        watcher = settings_of(server, keys, "watcher")
+        async with open_client(watcher.link("watcher", role="watcher")) as looking:
+            await looking.wait_connected()
+            assert [one["metadata"]["group"] for one in (await find_workers(looking, "STATS", "pb")).answers] == ["a"]
+        nursery.cancel_scope.cancel()
+    for name, group in (("host", None), ("worker-b", "b")):
+        with at_worker_of(group) if group else contextlib.nullcontext():
+            store = NatsStore(settings_of(server, keys, name))
+        assert await store.claim(f"key-{name}", 60) == 0
+        assert await store.claim(f"key-{name}", 60) > 0
+        await store.aclose()
+
+
+async def test_a_worker_of_one_group_hears_and_reads_nothing_of_another(
+    group_server: NatsServer, group_keys: Path
+) -> None:
+    """One key heard the calls of all groups, and read what was recorded of them."""
+    heard: list[str] = []
+    heard_by_b: list[str] = []
+    async with (
+        open_client(settings_of(group_server, group_keys, "worker-a").link("a", role="worker", group="a")) as client,
+        open_client(settings_of(group_server, group_keys, "worker-b").link("b", role="worker", group="b")) as other,
+        open_client(settings_of(group_server, group_keys, "host").link("host", role="host")) as host,
+    ):
+        for one in (client, other, host):
+            await one.wait_connected()
+        records = Claims(other, wire.Subjects("pb", "b"))
+        await Claims(host, wire.Subjects("pb", "b")).require_stream()
+        told = {"tool": "act", "group": "b", "instance": "i", "digest": "d"}
+        secret = ToolResult((TextContent("secret"),))
+        await records.end("the-call", await records.take("the-call", told), told, secret)
+        for subject in ("pb.b.call.>", "pb.*.call.>", "pb.>", ">", "_INBOX.>", "_INBOX.worker.b.>", "pb-calls.>"):
+            client.subscribe(subject, lambda message: heard.append(message.subject))
+        other.subscribe("pb.b.call.act", lambda message: heard_by_b.append(message.subject))
+        await client.flush()
+        await other.flush()
+        read = "$JS.API.DIRECT.GET.pb-calls"
+        asked = [
+            f"{read}.pb-calls.b.the-call",
+            read,
+            "$JS.API.STREAM.MSG.GET.pb-calls",
+            "$JS.API.CONSUMER.CREATE.pb-calls",
+        ]
+        asked += [
+            f"$JS.API.STREAM.{do}.{name}" for do in ("CREATE", "UPDATE") for name in ("pb-limits", "pb-calls", "x")
+        ]
+        for subject in (*asked, "pb-calls.b.the-call", "pb.b.call.act", "pb.b.changed", "_INBOX.worker.b.1"):
+            with pytest.raises(DeniedError):
+                await client.request(subject, timeout_s=30)
+        with client.replies() as mailbox:
+            mailbox.asked = "patterns"
+            for pattern in ("pb-calls.*.the-call", "pb-calls.>", ">"):  # our own client would not say them
+                client._linked().send(f"PUB {read}.{pattern} {mailbox.subject} 0\r\n\r\n".encode())
+            host.publish_nowait("pb.b.call.act")
+            for one in (host, other, client):
+                await one.flush()
+            with pytest.raises((DeniedError, trio.WouldBlock)):
+                mailbox.get_nowait()
+        assert (heard, heard_by_b) == ([], ["pb.b.call.act"])
+        assert (await records.look("the-call") or {})["state"] == "done"
+
+
+def test_doctor_proves_that_groups_are_kept_from_each_other(group_server: NatsServer, group_keys: Path) -> None:
+    assert [one.what for one in check_servers(settings_of(group_server, group_keys, "host"), "host")] == []
+    assert list(check_servers(settings_of(group_server, group_keys, "worker-a"), "worker")) == []
+
+
+@pytest.mark.parametrize(
+    ("wider", "foreign"),
+    [
+        ("pb.b.call.>", "pb.b.call.>"),
+        ("pb.*.call.>", "pb.doctor.call.>"),
+        ("_INBOX.>", "_INBOX.worker.b.>"),
+        ("$JS.API.DIRECT.GET.pb-calls.>", "$JS.API.DIRECT.GET.pb-calls.pb-calls.b.nothing"),
+    ],
+)
+def test_doctor_tells_of_a_group_that_is_not_kept_from_another(
+    group_keys: Path, start_server: Any, wider: str, foreign: str
+) -> None:
+    def widen(users: list[Any]) -> None:
+        (allowed,) = [one["permissions"] for one in users if "pb.a.call.>" in one["permissions"]["subscribe"]]
+        allowed["publish" if wider.startswith("$JS") else "subscribe"].append(wider)
+
+    server = start_server(config_of(group_keys, widen))
+    (found,) = check_servers(settings_of(server, group_keys, "host"), "host")
+    assert (found.what, found.where) == ("a group is not kept from others", "group a")
+    assert foreign in str(found.why)

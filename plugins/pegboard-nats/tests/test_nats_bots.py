@@ -277,7 +277,7 @@ async def test_the_server_holds_as_whom_a_bot_may_ask(start_server: Any, tmp_pat
     keys = {name: KeyPair.generate() for name in roles("pb", ["ada"])}
     for name, pair in keys.items():
         (tmp_path / name).write_text(pair.seed)
-    lines = server_config("pb", "", str(tmp_path / "streams"), keys, ["ada"]).splitlines()
+    lines = server_config("", str(tmp_path / "streams"), keys, roles("pb", ["ada"])).splitlines()
     server = start_server("\n".join(line for line in lines if not line.startswith("listen")))
 
     def links(name: str, inbox: str) -> Servers:

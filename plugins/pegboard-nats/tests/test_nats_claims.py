@@ -70,7 +70,7 @@ async def test_one_of_many_that_claim_a_call_has_it(nats_server: NatsServer, gro
 
         async def take(client: Client) -> None:
             try:
-                taken.append(await Claims(client, group).take("the-call", {"instance": "x"}))
+                taken.append(await Claims(client, wire.Subjects(group, group)).take("the-call", {"instance": "x"}))
             except ClaimedError as problem:
                 refused.append(problem.record["state"])
 
@@ -135,7 +135,7 @@ async def test_a_call_that_runs_is_not_begun_again(
             await started.wait()
         again = await send(client, group, slow, "the-long-one")
         assert (again["error"]["code"], again["error"]["details"]["state"]) == ("OUTCOME_UNKNOWN", "running")
-        record = await state_of(client, group, "the-long-one")
+        record = await state_of(client, wire.Subjects(group, group), "the-long-one")
         assert record is not None
         assert (record["state"], record["tool"]) == ("running", "slow")
         go.set()
@@ -292,9 +292,9 @@ async def test_what_became_of_a_call_of_a_worker_that_is_gone_can_be_asked(
     name = error.details["call"]
     assert f"call-state {name}" in error.message
     assert await ask(name) == (0, "lost\n", "")
-    status, out, err = await ask("never-begun")
+    status, out, err = await ask("g.never-begun")
     assert (status, out) == (1, "")
-    assert "no worker began the call never-begun" in err
+    assert "no worker began the call g.never-begun" in err
     status, _, err = await ask("a b")
     assert status == 2
     assert "names no call" in err
@@ -321,7 +321,9 @@ async def test_a_call_that_was_cancelled_is_noted_so(
         for running in worker._running.values():
             running.scope.cancel()
         with trio.fail_after(30):
-            while (record := await state_of(client, group, "to-cancel")) is None or record["state"] != "cancelled":
+            while (record := await state_of(client, wire.Subjects(group, group), "to-cancel")) is None or record[
+                "state"
+            ] != "cancelled":
                 await trio.sleep(0.01)
 
 

@@ -27,19 +27,17 @@ class Role(NamedTuple):
     not_subscribe: tuple[str, ...] = ()
 
 
-def roles(prefix: str, bots: Iterable[str] = ()) -> dict[str, Role]:
-    """The roles, for groups below a prefix; a bot asks as the user whose name it has, and as nobody else."""
-    calls = tuple(f"{prefix}.*.{what}.>" for what in ("call", "cancel", "alive", "definitions", "service"))
+def roles(prefix: str, bots: Iterable[str] = (), groups: Iterable[str] = ()) -> dict[str, Role]:
+    """The roles, for groups below a prefix; a bot asks as the user whose name it has, and as nobody else. Where groups
+    are named, the workers of each have a role of their own; else one role serves all groups."""
+    calls = _calls_of(prefix, "*")
     stream = f"{prefix}-limits".replace(".", "_")
-    limits = (
-        f"{prefix}-limits.>",
-        f"$JS.API.STREAM.CREATE.{stream}",
-        f"$JS.API.STREAM.INFO.{stream}",
-        f"$JS.API.DIRECT.GET.{stream}.>",
-    )
+    count = (f"{prefix}-limits.>", f"$JS.API.STREAM.INFO.{stream}", f"$JS.API.DIRECT.GET.{stream}.>")
+    limits = (*count, f"$JS.API.STREAM.CREATE.{stream}")
     calls_stream = f"{prefix}-calls".replace(".", "_")
+    create_calls = f"$JS.API.STREAM.CREATE.{calls_stream}"
     read_calls = f"$JS.API.DIRECT.GET.{calls_stream}.>"
-    write_calls = (f"{prefix}-calls.>", f"$JS.API.STREAM.CREATE.{calls_stream}", read_calls)
+    write_calls = (f"{prefix}-calls.>", create_calls, read_calls)
     between = f"{prefix}-mcp.>"  # what instances of `pegboard serve` send each other, with the credentials of clients
     kept = (f"{prefix}-tasks", f"{prefix}-task-parts")
     tasks = tuple(
@@ -63,26 +61,46 @@ def roles(prefix: str, bots: Iterable[str] = ()) -> dict[str, Role]:
                 f"{inbox_of('bot')}.>",
                 *limits,
                 read_calls,
+                create_calls,
                 between,
                 *tasks,
                 inboxes["host"],
             ),
             (changed, inboxes["host"], inboxes["watcher"], inboxes["limits"], f"{prefix}.{BOTS}.>", between),
         ),
-        # A worker answers whoever asked; it hears nobody's answers but its own, and no bot.
-        "worker": Role(
-            (changed, f"{INBOX}.>", *limits, *write_calls),
-            (*calls, "$SRV.>", inboxes["worker"], inboxes["limits"]),
-            (f"{prefix}.{BOTS}.>",),
+        **(
+            {f"worker-{group}": _worker_of(prefix, group, count) for group in groups}
+            or {
+                # A worker answers whoever asked; it hears nobody's answers but its own, and no bot.
+                "worker": Role(
+                    (changed, f"{INBOX}.>", *limits, *write_calls),
+                    (*calls, "$SRV.>", inboxes["worker"], inboxes["limits"]),
+                    (f"{prefix}.{BOTS}.>",),
+                )
+            }
         ),
         "watcher": Role(("$SRV.>", f"{prefix}.*.service.>"), (changed, inboxes["watcher"])),
         **{f"bot-{name}": Role((f"{prefix}.{BOTS}.*.{name}",), (f"{inbox_of(f'bot.{name}')}.>",)) for name in bots},
     }
 
 
-def server_config(prefix: str, listen: str, store: str, keys: Mapping[str, KeyPair], bots: Iterable[str] = ()) -> str:
+def _calls_of(prefix: str, group: str) -> tuple[str, ...]:
+    return tuple(f"{prefix}.{group}.{what}.>" for what in ("call", "cancel", "alive", "definitions", "service"))
+
+
+def _worker_of(prefix: str, group: str, count: tuple[str, ...]) -> Role:
+    """A worker of one group: it neither hears nor reads what is of another. It makes no stream, since whoever makes one
+    says which subjects it keeps."""
+    stream = f"{prefix}-calls".replace(".", "_")
+    records = (f"{prefix}-calls.{group}.>", f"$JS.API.DIRECT.GET.{stream}.{prefix}-calls.{group}.>")
+    askers = (f"{inbox_of(role)}.>" for role in ("host", "watcher"))
+    own = (f"{inbox_of(role, group)}.>" for role in ("worker", "limits"))
+    return Role((f"{prefix}.{group}.changed", *askers, *count, *records), (*_calls_of(prefix, group), "$SRV.>", *own))
+
+
+def server_config(listen: str, store: str, keys: Mapping[str, KeyPair], roles: Mapping[str, Role]) -> str:
     """The configuration of `nats-server`: one account, its users, streams for limits and claims."""
-    users = [_user(keys[name], role) for name, role in roles(prefix, bots).items()]
+    users = [_user(keys[name], role) for name, role in roles.items()]
     account: dict[str, Any] = {"jetstream": "enabled", "users": users}
     lines = [
         "# Hosts call, workers answer, watchers look. `pegboard doctor` tries it on the running server.",

@@ -21,6 +21,7 @@ from pegboard.limits import CALL_LEVELS
 from pegboard.trace import carrier
 from pegboard_nats import wire
 from pegboard_nats.mailbox import (
+    DeniedError,
     LinkError,
     LinkLostError,
     NoRespondersError,
@@ -74,6 +75,7 @@ class RemoteCalls:
         self._subjects = subjects
         self._alive_s = alive_s
         self._claims = claims
+        self._records_at: Any = None  # what the server said of itself when it had the records
         self._known: dict[tuple[Any, ...], tuple[str, HeaderBlock]] = {}
 
     async def call(
@@ -102,6 +104,8 @@ class RemoteCalls:
             text = f"calls are nested {CALL_LEVELS} deep over hosts; a tool probably calls itself"
             raise ToolError(ErrorCode.FORBIDDEN, text, reason="depth", executed=False)
         body, where = wire.to_bytes(arguments), self._where(context, tool, fingerprint, nested, is_counted)
+        if self._claims:
+            await self._require_records()
         claim, again, pause_s = self._claim(), False, PAUSE_S[0]
         now = trio.current_time()
         until = now + ASK_AGAIN_S
@@ -126,12 +130,24 @@ class RemoteCalls:
         """A name of the call for its record, where there is to be one."""
         return secrets.token_hex(11) if self._claims else None
 
+    async def _require_records(self) -> None:
+        """Have the stream of records, on each link: workers of a group that is named to the server may not make it."""
+        from pegboard_nats.claims import Claims
+        from pegboard_nats.jetstream import JetStreamError
+
+        # Where this does not succeed, the worker says so of the call that it cannot record.
+        with contextlib.suppress(LinkError, JetStreamError, trio.TooSlowError), trio.move_on_after(self._alive_s):
+            if (at := self._client.info) is not self._records_at:
+                with contextlib.suppress(DeniedError):  # as the permissions were before: workers make it
+                    await Claims(self._client, self._subjects).require_stream()
+                self._records_at = at
+
     async def _kept(self, claim: str) -> ToolResult | None:
         """The result that a worker noted before its answer was lost; None: none that is known in time."""
         from pegboard_nats.claims import Claims, result_of
 
         with contextlib.suppress(LinkError, trio.TooSlowError), trio.move_on_after(self._alive_s):
-            record = await Claims(self._client, self._subjects.prefix).look(claim)
+            record = await Claims(self._client, self._subjects).look(claim)
             return None if record is None else result_of(record)
         return None
 
@@ -218,11 +234,12 @@ class RemoteCalls:
         return ToolError(ErrorCode.UPSTREAM_ERROR, text, details)
 
     def _unknown(self, tool: str, why: str, *, repeatable: bool, claim: str | None) -> ToolError:
-        details = {"group": self._subjects.group} | ({"call": claim} if claim is not None else {})
+        call = None if claim is None else f"{self._subjects.group}.{claim}"
+        details = {"group": self._subjects.group} | ({"call": call} if call is not None else {})
         if repeatable:
             text = f"the answer of {tool!r} was lost twice: {why}"
             return ToolError(ErrorCode.UPSTREAM_ERROR, text, details, retry=Retry.SAME.value)
-        look = "look" if claim is None else f"`pegboard nats call-state {claim}` says what became of it: look"
+        look = "look" if call is None else f"`pegboard nats call-state {call}` says what became of it: look"
         text = f"{tool!r} may have run, and its answer is lost: {why}; {look} before you call it again"
         return ToolError(ErrorCode.OUTCOME_UNKNOWN, text, details)
 

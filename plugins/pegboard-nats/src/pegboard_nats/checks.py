@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pegboard import Finding
-from pegboard_nats.settings import OWN, NatsSettings
+from pegboard_nats.settings import OWN, NatsSettings, inbox_of, is_group
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -20,6 +21,8 @@ log = logging.getLogger("pegboard")
 
 CONNECT_S = 3.0
 """How long a server may take to let somebody in, or not; the three that are tried are tried at once."""
+MAX_OTHERS = 30
+"""Groups that are tried with the key of another one."""
 HOW = "`pegboard nats init` writes a configuration that holds it"
 
 
@@ -79,7 +82,7 @@ def check_servers(
     import trio
 
     where = f"NATS server {', '.join(settings.addresses)}"
-    ours, outsider, may_call = trio.run(_try_all, settings, role, tuple(groups or ()))
+    ours, outsider, workers = trio.run(_try_all, settings, role, tuple(groups or ()))
     if ours.trouble is not None:
         fix = "repair `servers`, `credentials` or `tls_ca`, or start the server"
         yield Finding("NATS cannot be reached", where, ours.trouble, fix)
@@ -102,13 +105,20 @@ def check_servers(
     if outsider:
         why = "whoever reaches it may call every tool, as any user"
         yield Finding("NATS lets everybody in", where, why, f"give hosts and workers keys; {HOW}", "warning")
-    for key in may_call:
-        why = f"the key {key} of a worker may call tools, as any user"
-        yield Finding("a worker may call", where, why, f"let hosts alone publish calls; {HOW}", "warning")
+    for key, tried in workers.items():
+        if tried.may_call:
+            why = f"the key {key} of a worker may call tools, as any user"
+            yield Finding("a worker may call", where, why, f"let hosts alone publish calls; {HOW}", "warning")
+        if tried.foreign:
+            why = f"the key {key} of its workers may hear or read what is of others: {', '.join(tried.foreign)}"
+            fix = "let it use the subjects of its group alone; `pegboard nats init --group G` writes that"
+            yield Finding("a group is not kept from others", f"group {_group_of(key)}", why, fix, "warning")
 
 
-async def _try_all(settings: NatsSettings, role: Role, groups: tuple[str, ...]) -> tuple[_Tried, bool, list[str]]:
-    """How we fare, whether somebody without a key is let in, and the keys of workers that may call."""
+async def _try_all(
+    settings: NatsSettings, role: Role, groups: tuple[str, ...]
+) -> tuple[_Tried, bool, dict[str, _Tried]]:
+    """How we fare, whether somebody without a key is let in, and how those fare who have the keys of workers."""
     import attrs
     import trio
 
@@ -117,43 +127,58 @@ async def _try_all(settings: NatsSettings, role: Role, groups: tuple[str, ...]) 
     answers: dict[str, _Tried] = {}
     workers = list(_keys_of_workers(settings, role))
 
-    async def one(name: str, servers: Servers, groups: tuple[str, ...] = ()) -> None:
-        answers[name] = await _try_one(servers, settings.prefix, groups)
+    named = sorted({*filter(None, map(_group_of, workers)), *groups})
+
+    async def one(name: str, servers: Servers, groups: tuple[str, ...] = (), others: tuple[str, ...] = ()) -> None:
+        answers[name] = await _try_one(servers, settings.prefix, groups, others)
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(one, "ours", ours, groups)
         nursery.start_soon(one, "nobody", nobody)
         for path in workers:
-            servers = attrs.evolve(settings.link("pegboard doctor", role="worker"), credentials=path)
-            nursery.start_soon(one, path, servers)
-    may_call = [path for path in workers if answers[path].trouble is None and answers[path].may_call]
-    return answers["ours"], answers["nobody"].trouble is None, may_call
+            group = _group_of(path)
+            servers = attrs.evolve(settings.link("pegboard doctor", role="worker", group=group), credentials=path)
+            others = () if group is None else ("doctor", *[other for other in named if other != group][:MAX_OTHERS])
+            nursery.start_soon(one, path, servers, (), others)
+    return answers["ours"], answers["nobody"].trouble is None, {path: answers[path] for path in workers}
 
 
 def _keys_of_workers(settings: NatsSettings, role: Role) -> Iterator[str]:
-    """Our own key where we call nobody, and the one that `pegboard nats init` put beside a host's."""
+    """Our own key where we call nobody, and those that `pegboard nats init` put beside a host's."""
     if settings.credentials is None:
         return
     if role == "worker":
         yield settings.credentials
         return
-    beside = Path(settings.credentials).parent / "worker.nk"
-    if beside.is_file() and beside != Path(settings.credentials):
-        yield str(beside)
+    ours = Path(settings.credentials)
+    with suppress(OSError):  # a folder that we may not list has none for us
+        yield from (
+            str(one)
+            for one in sorted(ours.parent.iterdir())
+            if (one.name == "worker.nk" or _group_of(str(one)) is not None) and one.is_file() and one != ours
+        )
+
+
+def _group_of(path: str) -> str | None:
+    """The group of a key that `pegboard nats init --group G` wrote; None: it is of no group alone."""
+    name = Path(path).name
+    group = name.removeprefix("worker-").removesuffix(".nk")
+    return group if name == f"worker-{group}.nk" and is_group(group) else None
 
 
 class _Tried(NamedTuple):
     """Why there is no link; whether answers are heard, and calls may be published; groups that have no worker; why
-    nothing can be kept."""
+    nothing can be kept; what of others may be heard or read."""
 
     trouble: str | None = None
     hears: bool = True
     may_call: bool = False
     empty: tuple[str, ...] = ()
     no_streams: str | None = None
+    foreign: tuple[str, ...] = ()
 
 
-async def _try_one(servers: Servers, prefix: str, groups: tuple[str, ...]) -> _Tried:
+async def _try_one(servers: Servers, prefix: str, groups: tuple[str, ...], others: tuple[str, ...]) -> _Tried:
     import trio
 
     from pegboard_nats.client import open_client
@@ -175,7 +200,32 @@ async def _try_one(servers: Servers, prefix: str, groups: tuple[str, ...]) -> _T
 
                 for group in groups:
                     nursery.start_soon(one, group)
-        return _Tried(None, not client.refused, may_call, tuple(sorted(empty)), no_streams)
+        hears = not client.refused
+        foreign = await _foreign(client, prefix, others)
+        return _Tried(None, hears, may_call, tuple(sorted(empty)), no_streams, foreign)
+
+
+async def _foreign(client: Client, prefix: str, others: tuple[str, ...]) -> tuple[str, ...]:
+    """What of other groups we may hear or read: calls, answers, records of calls."""
+    import trio
+
+    from pegboard_nats.claims import stream_of
+    from pegboard_nats.mailbox import LinkError
+
+    if not others:
+        return ()
+    heard = [f"{inbox_of('host')}.>", *(f"{prefix}.{one}.call.>" for one in others)]
+    heard += [f"{inbox_of('worker', one)}.>" for one in others]
+    listening = [client.subscribe(one, lambda message: None) for one in heard]
+    with suppress(LinkError, trio.TooSlowError):
+        await client.flush()
+    found = [one for one in heard if one not in client.refused]
+    for one in listening:
+        one.end()
+    stream = stream_of(prefix)
+    read = [f"$JS.API.DIRECT.GET.{stream}.{prefix}-calls.{one}.nothing" for one in others]
+    read += [f"$JS.API.DIRECT.GET.{stream}", f"$JS.API.STREAM.MSG.GET.{stream}"]
+    return (*found, *[one for one in read if (await _ask(client, one))[0]])
 
 
 def _why_no_streams(client: Client) -> str | None:

@@ -62,13 +62,14 @@ class Claims:
 
     Args:
         client: the link to NATS.
-        prefix: what its subjects begin with.
+        subjects: of the group whose calls they are: the server keeps workers from what is recorded of another one.
     """
 
-    def __init__(self, client: Client, prefix: str) -> None:
+    def __init__(self, client: Client, subjects: wire.Subjects) -> None:
         self._client = client
-        self._subjects = f"{prefix}-calls"
-        self._stream = stream_of(prefix)
+        self._all = f"{subjects.prefix}-calls"
+        self._subjects = f"{self._all}.{subjects.group}"
+        self._stream = stream_of(subjects.prefix)
 
     async def take(self, name: str, told: Mapping[str, str]) -> int:
         """Claim a call, and tell that of it; what is needed to end it.
@@ -82,7 +83,7 @@ class Claims:
             try:
                 return await self._write(name, record, 0)
             except NoRespondersError:  # it is the first of all
-                await self._require_stream()
+                await self.require_stream()
                 return await self._write(name, record, 0)
         except jetstream.JetStreamError as problem:
             if problem.number != jetstream.WRONG_SEQUENCE:
@@ -120,10 +121,11 @@ class Claims:
         answer = await jetstream.publish(self._client, subject, wire.to_bytes(record), headers=headers)
         return int(answer.get("seq", 0))
 
-    async def _require_stream(self) -> None:
+    async def require_stream(self) -> None:
+        """Have the stream that keeps them; raises as `end`, and `DeniedError`: it is a host's to make."""
         config = {
             "name": self._stream,
-            "subjects": [f"{self._subjects}.>"],
+            "subjects": [f"{self._all}.>"],
             "max_msgs_per_subject": 1,
             "max_age": MAX_AGE_S * 1_000_000_000,
             "max_bytes": MAX_BYTES,
@@ -137,18 +139,18 @@ class Claims:
                 raise
 
 
-async def state_of(client: Client, prefix: str, name: str) -> dict[str, Any] | None:
+async def state_of(client: Client, subjects: wire.Subjects, name: str) -> dict[str, Any] | None:
     """What became of a call: its record, in which `lost` stands for a worker that does not have it any more, and noted
     no end. None as `Claims.look`.
 
     Raises:
         LinkError, trio.TooSlowError: it is not known.
     """
-    claims = Claims(client, prefix)
+    claims = Claims(client, subjects)
     record = await claims.look(name)
     if record is None or record.get("state") != RUNNING:
         return record
-    where = wire.Subjects(prefix, str(record.get("group"))).of("alive", str(record.get("instance")))
+    where = subjects.of("alive", str(record.get("instance")))
     try:
         answer = (await client.request(where, name.encode(), timeout_s=ALIVE_S)).payload
     except (NoRespondersError, LocalProtocolError):

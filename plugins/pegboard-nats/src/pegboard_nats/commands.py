@@ -82,7 +82,7 @@ async def _serve(host: Host, settings: NatsSettings, group: str, concurrency: in
         tools = "1 tool" if serving.tools == 1 else f"{serving.tools} tools"
         return f"serving {tools} in the group {group!r}"
 
-    await _serve_until_told(settings.link(f"pegboard worker {group}", role="worker"), made, words)
+    await _serve_until_told(settings.link(f"pegboard worker {group}", role="worker", group=group), made, words)
 
 
 async def _serve_until_told(servers: Servers, made: Callable[[Client], S], words: Callable[[S], str]) -> None:
@@ -131,10 +131,13 @@ def nats() -> None:
 @click.option("--folder", default="nats", show_default=True, metavar="DIR", help="Where the files are written.")
 @click.option("--listen", default="127.0.0.1:4222", show_default=True, metavar="ADDRESS", help="Of the server.")
 @click.option("--store", metavar="DIR", help="Where the server keeps its streams; else `streams` in the folder.")
+@click.option("--group", "groups", multiple=True, metavar="G", help="A group whose workers hear no other; repeated.")
 @click.option("--bot", "bots", multiple=True, metavar="USER", help="A bot that asks as that user; may be repeated.")
 @click.pass_obj
-def init(run: ProgramRun, folder: str, listen: str, store: str | None, bots: tuple[str, ...]) -> None:
-    """Write a server's configuration, and the keys of a host, a worker, a watcher and bots."""
+def init(
+    run: ProgramRun, folder: str, listen: str, store: str | None, groups: tuple[str, ...], bots: tuple[str, ...]
+) -> None:
+    """Write a server's configuration, and the keys of a host, workers, a watcher and bots."""
     from pegboard.cli import emit
     from pegboard.config import private_folder, write_hint, write_private
     from pegboard_nats.accounts import CONFIG, roles, server_config
@@ -143,15 +146,17 @@ def init(run: ProgramRun, folder: str, listen: str, store: str | None, bots: tup
     host, _, port = listen.rpartition(":")
     if not (host and port.isascii() and port.isdigit() and len(port) < 6 and 0 < int(port) < 65536):
         raise ConfigError(f"--listen: {listen[:80]!r} is not an address", hint="write HOST:PORT, as in 0.0.0.0:4222")
+    for name in groups:
+        _check_group(name)
     for name in bots:
         if not is_word(name):
             hint = "use 1 to 64 letters, digits, '-' and '_'"
             raise ConfigError(f"--bot: {name[:80]!r} is not a name of a bot", hint=hint)
     prefix = settings_of(run).prefix
     to = Path(folder)
-    keys = {name: KeyPair.generate() for name in roles(prefix, bots)}
+    keys = {name: KeyPair.generate() for name in roles(prefix, bots, groups)}
     files = {f"{name}.nk": f"{pair.seed}\n" for name, pair in keys.items()}
-    files[CONFIG] = server_config(prefix, listen, store or str((to / "streams").absolute()), keys, bots)
+    files[CONFIG] = server_config(listen, store or str((to / "streams").absolute()), keys, roles(prefix, bots, groups))
     if there := [name for name in files if (to / name).exists()]:
         raise ConfigError(f"{to / there[0]} is there already", hint="move it away, or name another --folder")
     try:
@@ -313,10 +318,13 @@ def call_state(run: ProgramRun, call: str, as_json: bool) -> int:
     from pegboard.cli import emit_json, emit_line, note
     from pegboard_nats import claims
 
-    if not claims.is_name(call):
+    group, _, name = call.partition(".")
+    if not (is_group(group) and claims.is_name(name)):
         raise ConfigError(f"{call[:80]!r} names no call", hint="give what `call` in the details of its error says")
     settings = settings_of(run)
-    record = trio.run(_with_link, settings, "pegboard nats call-state", "host", _state_asked, settings.prefix, call)
+    record = trio.run(
+        _with_link, settings, "pegboard nats call-state", "host", _state_asked, settings.prefix, group, name
+    )
     if as_json:
         emit_json({"call": call, **(record or {"state": None})})
     elif record is not None:
@@ -328,7 +336,8 @@ def call_state(run: ProgramRun, call: str, as_json: bool) -> int:
     return int(record is None)
 
 
-async def _state_asked(client: Client, prefix: str, call: str) -> dict[str, Any] | None:
+async def _state_asked(client: Client, prefix: str, group: str, name: str) -> dict[str, Any] | None:
     from pegboard_nats import claims
+    from pegboard_nats.wire import Subjects
 
-    return await claims.state_of(client, prefix, call)
+    return await claims.state_of(client, Subjects(prefix, group), name)

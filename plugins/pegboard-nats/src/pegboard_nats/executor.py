@@ -34,6 +34,11 @@ def at_worker_of(group: str) -> Iterator[None]:
         _serving.reset(token)
 
 
+def serving() -> str | None:
+    """The group that the program is a worker of; None: it is not one."""
+    return _serving.get()
+
+
 class Executors:
     """What `make_executor` gives for a tool: `at` makes the executor of a group."""
 

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from pegboard import PluginError
 from pegboard.errors import reason_of
+from pegboard_nats.executor import serving
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
@@ -65,6 +66,7 @@ class NatsStore:
 
     def __init__(self, settings: NatsSettings) -> None:
         self._settings = settings
+        self._group = serving()
         self._stream = f"{settings.prefix}-limits".replace(".", "_")
         self._subjects = f"{settings.prefix}-limits"
         self._owner = secrets.token_hex(6)
@@ -254,7 +256,7 @@ class NatsStore:
         import trio
 
         from pegboard_nats import jetstream
-        from pegboard_nats.mailbox import LinkError, NoRespondersError
+        from pegboard_nats.mailbox import DeniedError, LinkError, NoRespondersError
 
         jetstream.require_ttl(client, "limits")
         config = {
@@ -272,6 +274,8 @@ class NatsStore:
             # One that is there already and otherwise, as with replicas, is whoever runs the server's business.
             if problem.number != jetstream.STREAM_EXISTS:
                 raise PluginError(f"NATS refuses the stream of limits: {problem}", hint="look at its limits") from None
+        except DeniedError:
+            log.debug("the stream of limits is a host's to make")
         except (LinkError, trio.TooSlowError) as problem:
             raise PluginError(f"NATS does not answer: {problem}") from None
 
@@ -297,7 +301,7 @@ class NatsStore:
     async def _linked(self) -> AsyncIterator[Client]:
         from pegboard_nats.client import open_client
 
-        async with open_client(self._settings.link("pegboard limits", role="limits")) as client:
+        async with open_client(self._settings.link("pegboard limits", role="limits", group=self._group)) as client:
             yield client
 
     # -- places

@@ -28,9 +28,9 @@ GROUP_NAME = f"a name of 1 to 64 letters, digits, '-' and '_', and not {BOTS!r},
 Role = Literal["host", "worker", "watcher", "limits"]
 
 
-def inbox_of(role: str) -> str:
-    """Answers to somebody of that role come below it."""
-    return f"{INBOX}.{role}"
+def inbox_of(role: str, group: str | None = None) -> str:
+    """Answers to somebody of that role come below it, and of a group: its workers need not hear those to others."""
+    return f"{INBOX}.{role}" if group is None else f"{INBOX}.{role}.{group}"
 
 
 def is_inbox(subject: str) -> bool:
@@ -144,15 +144,15 @@ class NatsSettings:
 
         return tuple(repr(Address(url)) for url in self.servers)
 
-    def link(self, name: str, *, role: Role) -> Servers:
+    def link(self, name: str, *, role: Role, group: str | None = None) -> Servers:
         """Where to, and as whom.
 
         Args:
             name: what the server's own tools show.
             role: answers come below an inbox of its own, so that the server can keep others from hearing them.
+            group: of a worker.
         """
         from pegboard_nats.client import Servers
 
-        return Servers(
-            urls=self.servers, credentials=self.credentials, tls_ca=self.tls_ca, name=name, inbox=inbox_of(role)
-        )
+        inbox = inbox_of(role, group)
+        return Servers(urls=self.servers, credentials=self.credentials, tls_ca=self.tls_ca, name=name, inbox=inbox)

@@ -369,14 +369,14 @@ class Worker:
         if not claims.is_name(claim):
             text = "the name of the call is not valid: expected 8 to 64 letters, digits, '-' and '_'"
             return ToolResult.of_error(ToolError(ErrorCode.INVALID_INPUT, text, executed=False))
-        records = claims.Claims(self._client, self._subjects.prefix)
+        records = claims.Claims(self._client, self._subjects)
         name, message = running.name, running.message
         digest = claims.digest_of(name, message.headers.get(wire.USER, ""), message.payload)
         told = {"tool": name, "group": self._subjects.group, "instance": self.instance, "digest": digest}
         try:
             sequence = await records.take(claim, told)
         except claims.ClaimedError as problem:
-            return claims.answer_of(claim, problem.record, digest)
+            return claims.answer_of(f"{self._subjects.group}.{claim}", problem.record, digest)
         except (LinkError, JetStreamError, trio.TooSlowError) as problem:
             why = str(problem) or "the server's stream does not answer, as where its disk is full"
             text = f"the call was not begun, since it could not be recorded: {why}"
