@@ -332,7 +332,7 @@ class BoardServer(Server[Any]):
         tasks.require_header(ctx.request, params.get("taskId"))
         kept: Tasks | None = ctx.lifespan_context.tasks
         assert kept is not None, "it is on"
-        return self._enveloped(await kept.answer(_connected(ctx).caller, ctx.method, params))
+        return self._enveloped(await kept.answer(_connected(ctx), ctx.method, params))
 
     async def _call_tool(self, ctx: Ctx, params: CallToolRequestParams) -> dict[str, Any]:
         return await self.call_tool(ctx, params.model_dump(by_alias=True, exclude_none=True))
@@ -564,8 +564,7 @@ class BoardServer(Server[Any]):
             from pegboard_mcp.server.tasks import require_tasks
 
             require_tasks(ctx.session.client_capabilities)
-        caller = _connected(ctx).caller
-        return await serving.changes.listening.serve(ctx, params.notifications, caller, serving.tasks)
+        return await serving.changes.listening.serve(ctx, params.notifications, _connected(ctx), serving.tasks)
 
     async def _set_level(self, ctx: Ctx, params: SetLevelRequestParams) -> dict[str, Any]:
         _connected(ctx).level = params.level

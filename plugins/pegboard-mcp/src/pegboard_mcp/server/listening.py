@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from mcp.server.context import ServerRequestContext
 
+    from pegboard_mcp.server.elicitation import Asker
     from pegboard_mcp.server.tasks import Tasks
     from pegboard_serving import Caller
 
@@ -108,29 +109,29 @@ class Listening:
             stream.close()
 
     async def serve(
-        self, ctx: ServerRequestContext[Any, Any], asked: SubscriptionFilter, caller: Caller, tasks: Tasks | None
+        self, ctx: ServerRequestContext[Any, Any], asked: SubscriptionFilter, asker: Asker, tasks: Tasks | None
     ) -> dict[str, Any]:
         """One stream, until its client leaves or serving ends.
 
         Args:
             ctx: of the request, whose answer is the stream.
             asked: what its client wants to hear of.
-            caller: who that is.
+            asker: whose it is.
             tasks: those of the server; None: it has none, and tells of none.
 
         Raises:
             MCPError: RATE_LIMITED: too many streams are open.
         """
         meta = {SUBSCRIPTION_ID_META_KEY: ctx.request_id}
-        given = {} if tasks is None else await tasks.known(caller, task_ids_of(ctx.params)[:MAX_TASK_IDS])
+        given = {} if tasks is None else await tasks.known(asker, task_ids_of(ctx.params)[:MAX_TASK_IDS])
         uris = (asked.resource_subscriptions or [])[:MAX_SUBSCRIBED]
         lists = [kind for kind in LISTS if getattr(asked, f"{kind}_list_changed")]
         ids = [Told("task", id_) for id_ in given]
-        stream = _Stream(caller, [*map(Told, lists), *(Told("updated", uri) for uri in uris), *ids])
+        stream = _Stream(asker.caller, [*map(Told, lists), *(Told("updated", uri) for uri in uris), *ids])
         honoured: dict[str, Any] = {f"{kind}ListChanged": True for kind in lists}
         honoured |= {"resourceSubscriptions": uris} if uris else {}
         honoured |= {"taskIds": list(given.values())} if given else {}
-        self._require_room(caller)
+        self._require_room(asker.caller)
         self._streams.add(stream)  # before it is said: what changes meanwhile is told
         try:
             await _send(ctx, "notifications/subscriptions/acknowledged", {"notifications": honoured}, meta)
@@ -140,7 +141,7 @@ class Listening:
                 stream.close()
             while (what := await stream.next()) is not None:
                 if what.kind == "task" and tasks is not None:
-                    state = await tasks.shown_as(caller, given[what.id])
+                    state = await tasks.shown_as(asker, given[what.id])
                     if state is not None:
                         await _send(ctx, "notifications/tasks", state, meta)
                 elif what.kind == "updated":

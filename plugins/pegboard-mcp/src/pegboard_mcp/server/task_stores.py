@@ -47,6 +47,7 @@ class TaskRecord:
         message: what a person may read about it.
         result: of a completed one.
         error: of a failed one, as JSON-RPC has it.
+        tool: whose call it is; None: nobody knows.
 
     .. versionadded:: 0.1
     """
@@ -61,6 +62,7 @@ class TaskRecord:
     message: str | None = None
     result: dict[str, Any] | None = None
     error: dict[str, Any] | None = None
+    tool: str | None = None
 
 
 class TaskStore(Protocol):

@@ -32,10 +32,9 @@ from pegboard_mcp.server.task_stores import TaskRecord
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from pegboard_mcp.server.elicitation import Exchange
+    from pegboard_mcp.server.elicitation import Asker, Exchange
     from pegboard_mcp.server.handles import Handles, Name, Sealed
     from pegboard_mcp.server.task_stores import TaskStore
-    from pegboard_serving import Caller
 
 log = logging.getLogger("pegboard.mcp.serve")
 notice = logging.getLogger("pegboard.notice")
@@ -130,6 +129,7 @@ class Tasks:
             until_s=now + self._ttl_s,
             alive_until_s=now + ALIVE_S,
             message=exchange.said,
+            tool=exchange.what,
         )
         try:
             if not await self._store.put(record):
@@ -209,14 +209,15 @@ class Tasks:
 
     # -- what clients ask
 
-    async def answer(self, caller: Caller, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Answer `tasks/get`, `tasks/update` or `tasks/cancel`.
+    async def answer(self, asker: Asker, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Answer `tasks/get`, `tasks/update` or `tasks/cancel`. What a task came to counts as read by the session
+        that is told, which may be another than made it.
 
         Raises:
             MCPError: -32602, code NOT_FOUND: no task of this caller has that id; -32005: another instance has it, or
                 had it.
         """
-        id_, owner = params.get("taskId"), owner_text(caller)
+        id_, owner = params.get("taskId"), owner_text(asker.caller)
         sealed = self._handles.read(TASK, id_, bound_to=owner)
         if sealed is None:
             raise _not_found()
@@ -228,9 +229,9 @@ class Tasks:
                     raise protocol_error(elsewhere())
                 why = error_json(lost())
                 record = attrs.evolve(record, status="failed", message=why["message"], error=why)
-            return self._detailed(str(id_), record) if method == "tasks/get" else {}
+            return _told(asker, record, self._detailed(str(id_), record)) if method == "tasks/get" else {}
         if method == "tasks/get":
-            return self._state(str(id_), task)
+            return _told(asker, task.record, self._state(str(id_), task))
         if method == "tasks/cancel":
             task.is_given_up = True
             task.exchange.cancel()
@@ -241,19 +242,19 @@ class Tasks:
         task.exchange.give(responses, open_alone=True)
         return {}
 
-    async def known(self, caller: Caller, ids: Iterable[str]) -> dict[str, str]:
-        """Those of a caller's ids whose state is known here, each by the id that the store has."""
+    async def known(self, asker: Asker, ids: Iterable[str]) -> dict[str, str]:
+        """Those of an asker's ids whose state is known here, each by the id that the store has."""
         found: dict[str, str] = {}
         for text in ids:
-            sealed = self._handles.read(TASK, text, bound_to=owner_text(caller))
-            if sealed is not None and await self.shown_as(caller, text) is not None:
+            sealed = self._handles.read(TASK, text, bound_to=owner_text(asker.caller))
+            if sealed is not None and await self.shown_as(asker, text) is not None:
                 found[sealed.id] = text
         return found
 
-    async def shown_as(self, caller: Caller, id_: str) -> dict[str, Any] | None:
+    async def shown_as(self, asker: Asker, id_: str) -> dict[str, Any] | None:
         """What `tasks/get` answers; None: an error."""
         try:
-            return await self.answer(caller, "tasks/get", {"taskId": id_})
+            return await self.answer(asker, "tasks/get", {"taskId": id_})
         except MCPError:
             return None
 
@@ -338,6 +339,13 @@ def require_header(request: Any, id_: Any) -> None:
     scope = getattr(request, "scope", None)
     if scope is not None and scope["type"] == "http" and request.headers.get("mcp-name") != id_:
         raise MCPError(HEADER_MISMATCH, "mcp-name header does not match the request body's 'taskId' parameter")
+
+
+def _told(asker: Asker, record: TaskRecord, shown: dict[str, Any]) -> dict[str, Any]:
+    """Have what is shown of a task count as read."""
+    if said := [shown[part] for part in ("statusMessage", "result", "error") if part in shown]:
+        asker.session.note_read(said, tool=record.tool)
+    return shown
 
 
 def _moment(seconds: float) -> str:
