@@ -53,6 +53,8 @@ FORMS = {
     "entities": f"&#103;{TOKEN[1:]}",
     "a key of a cluster": "client-key-data: "
     + base64.b64encode(("-----BEGIN RSA " + "PRIVATE KEY-----\n" + VALUE * 9).encode()).decode(),
+    "base32": f"key={base64.b32encode(TOKEN.encode()).decode()} end",
+    "long escapes": "".join(f"\\U{ord(one):08x}" for one in TOKEN),
 }
 
 
@@ -95,6 +97,7 @@ async def test_a_key_in_another_form_is_masked_where_it_is_a_part_of_a_text(answ
     assert TOKEN[6:] not in said
     assert ENCODED[20:60] not in said
     assert TOKEN.encode().hex() not in said
+    assert base64.b32encode(TOKEN.encode()).decode()[:20] not in said
     assert "masked" in said
 
 

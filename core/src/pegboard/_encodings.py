@@ -1,10 +1,11 @@
-"""The texts that a text holds in another form: percent, base64, hexadecimal, HTML, backslashes, addresses spelled out.
+"""The texts that a text holds in another form: percent, base64, base32, hexadecimal, HTML, backslashes, numbers.
 
 A model that is told to may write what it has read in any of them, and so may a page that hides its orders.
 """
 
 from __future__ import annotations
 
+import contextlib
 import re
 import sys
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,6 +15,10 @@ from pegboard.limits import ENCODED_LEVELS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+SHORTEST_BASE32 = 10
+"""Letters of base32 in a row: six digits are as many."""
+_DIGITS = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", "0123456789ABCDEFGHIJKLMNOPQRSTUV")
+"""Its letters as those of numbers to the base 32."""
 MAX_PARTS = 1_000
 """More encoded parts of one text are not looked at: they cost time, and nobody could read them."""
 
@@ -28,7 +33,16 @@ _SHORT_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{8,}={0,2}")
 _GROUPS = re.compile(r"\s((?:(?:[A-Za-z0-9+/_-]{4}\s+){3,}|(?:[A-Za-z0-9+/_-]{8}\s+){2,})[A-Za-z0-9+/_-]{1,8}={0,2})")
 """The same in groups of four or eight, as people read codes out. It begins with the space before them: a look-behind
 would be tried at every letter."""
-_HEX = re.compile(r"[2-7][0-9a-fA-F](?:[\s:,;-]{0,2}(?:0x|\\x)?[0-9a-fA-F]{2}){5,}")
+_BASE32 = re.compile(
+    r"[A-Z2-7]{10,}(?:[\s.-]{1,2}[A-Z2-7]{4,})*={0,6}"
+    r"|(?:[a-p][abefijmnqruvyz45][a-z2-7][a-hq-x][acegikmoqsuwy246][a-z2-7]{5,}|[a-z2-7]{16,})"
+    r"(?:[.-][a-z2-7]{4,})*={0,6}"
+)
+"""RFC 4648, 6: in one case throughout, perhaps over lines, or over the parts of a name as the DNS has it. A short word
+of small letters has to begin as four characters of ASCII do, as few words of a text do."""
+_CODES = re.compile(r"[1-9]\d{1,2}(?:(?:[\s,;+()\[\]|/-]|chr){1,8}[1-9]\d{1,2}){5,}")
+"""Characters of ASCII by their numbers."""
+_HEX = re.compile(r"[2-7][0-9a-fA-F](?:[\s:,;.-]{0,2}(?:0x|\\x)?[0-9a-fA-F]{2}){5,}")
 """It begins with a letter or digit of ASCII, so that the letters of plain words need not be tried."""
 _BEFORE_HEX = re.compile(r"0x|[^0-9a-fA-F]")
 _QUOTED = re.compile(r"=(?:\r?\n|[0-9A-F]{2})")
@@ -38,7 +52,8 @@ _TAG = re.compile(r"<[^<>]{0,1000}>")
 _SPELLED = re.compile(r"(?i)\s{0,3}[\[({<]?\b(at|dot)\b[\])}>]?\s{0,3}")
 """`eve (at) example dot org`: how pages write an address that no program shall find."""
 _ESCAPE = re.compile(
-    r"\\u\{([0-9a-fA-F]{1,6})\}|\\u([0-9a-fA-F]{4})|U\+([0-9a-fA-F]{4,6})[\s,;]?|\\x([0-9a-fA-F]{2})"
+    r"\\u\{([0-9a-fA-F]{1,6})\}|[\\%]u([0-9a-fA-F]{4})|\\U([0-9a-fA-F]{8})|\\N\{(?P<name>[A-Z0-9 -]{1,80})\}"
+    r"|U\+([0-9a-fA-F]{4,6})[\s,;]?|\\x([0-9a-fA-F]{2})"
     r"|\\(?P<octal>[0-7]{3})|\\(?P<plain>.)",
     re.DOTALL,
 )
@@ -78,7 +93,9 @@ def _may_hold_forms(text: str) -> bool:
         return True
     if len(text) < SHORTEST:
         return False
-    return _HEX.search(text) is not None or bool(_places_of_base64(text))
+    if _HEX.search(text) is not None or _CODES.search(text) is not None:
+        return True
+    return bool(_places_of_base64(text)) or next(_places_of_base32(text), None) is not None
 
 
 def _decoded_once(text: str) -> Iterator[Part]:
@@ -93,7 +110,14 @@ def _decoded_once(text: str) -> Iterator[Part]:
             pairs = digits[start : start + (len(digits) - start & ~1)]
             for plain in _readable(bytes.fromhex(pairs)):
                 yield Part("hexadecimal", plain, *found.span())
+    for found in _CODES.finditer(text):
+        yield Part("numbers of characters", "".join(map(chr, map(int, re.findall(r"\d+", found[0])))), *found.span())
     yield from _of_base64(text)
+    for found in _places_of_base32(text):
+        letters = "".join(filter(str.isalnum, found[0])).upper()
+        bits = 5 * len(letters)
+        for plain in _readable((int(letters.translate(_DIGITS), 32) >> bits % 8).to_bytes(bits // 8)):
+            yield Part("base32", plain, *found.span())
 
 
 def _rewritten(text: str) -> Iterator[tuple[str, str]]:
@@ -110,11 +134,11 @@ def _rewritten(text: str) -> Iterator[tuple[str, str]]:
         yield "parts of an address", _PARAMETER.sub("", text)
     if "<" in text:
         yield "HTML tags", _TAG.sub("", text)
-    if "&" in text and ";" in text:
+    if "&" in text and (";" in text or "&#" in text):
         from html import unescape
 
         yield "HTML entities", unescape(text)
-    if "\\" in text or "U+" in text:
+    if "\\" in text or "U+" in text or "%u" in text:
         yield "backslashes", _ESCAPE.sub(_unescaped, text)
     if "dot" in text or "DOT" in text:
         yield "an address spelled out", _SPELLED.sub(lambda found: "@" if found[1].lower() == "at" else ".", text)
@@ -125,6 +149,12 @@ def _unescaped(found: re.Match[str]) -> str:
     value = found[found.lastindex]
     if found.lastgroup == "plain":
         return _PLAIN.get(value, value)
+    if found.lastgroup == "name":
+        import unicodedata
+
+        with contextlib.suppress(KeyError):
+            return unicodedata.lookup(value)
+        return found[0]
     code = int(value, 8 if found.lastgroup == "octal" else 16)
     return chr(code) if code <= sys.maxunicode else found[0]
 
@@ -143,6 +173,19 @@ def _of_base64(text: str) -> Iterator[Part]:
                 continue
             for plain in _readable(data):
                 yield Part("base64", plain, start, end)
+
+
+def _places_of_base32(text: str) -> Iterator[re.Match[str]]:
+    """Where base32 may stand: in words that are long enough, which the shape shows sooner than a search."""
+    shape = text.encode("ascii", "replace").translate(_SHAPE)
+    long, end = b"a" * SHORTEST_BASE32, 0
+    while (start := shape.find(long, end)) >= 0:
+        end = min(at if at >= 0 else len(shape) for at in (shape.find(b" ", start), shape.find(b".", start)))
+        if begin := _BASE32.search(text, start, end):
+            found = _BASE32.match(text, begin.start())
+            assert found is not None
+            yield found
+            end = found.end()
 
 
 def _places_of_base64(text: str) -> list[tuple[int, int]]:

@@ -61,6 +61,17 @@ MARKS = 250_007
 CHARACTERS = range(9, 127)
 """Codes of characters: a list of such numbers alone is a text, too."""
 
+TAGS = 0xE0000
+"""Where ASCII stands once more, and is not seen (Unicode, 23.9)."""
+LETTERS_BY_NAME = (range(0x250, 0x2B0), range(0x1D00, 0x1D23), range(0xA730, 0xA800), range(0x1F150, 0x1F200))
+"""Where letters stand that are others in looks alone, and that no decomposition of Unicode leads back."""
+_LETTER = re.compile(
+    r"(?:LATIN LETTER SMALL CAPITAL|NEGATIVE (?:CIRCLED|SQUARED) LATIN CAPITAL LETTER|REGIONAL INDICATOR SYMBOL LETTER)"
+    r" ([A-Z])"
+)
+_FILE_NAME = re.compile(
+    r"(.+)\.(?:txt|md|json|xml|ya?ml|csv|log|html?|pdf|docx?|xlsx?|png|jpe?g|gif|zip|py|js|sh)", re.I
+)
 _NOT_LETTERS = bytes(code for code in range(128) if not chr(code).isalnum())
 _is_weak = attrgetter("is_weak")
 _AROUND_WORDS = "\"'`.,;:!?()<>[]{}*_"
@@ -94,6 +105,10 @@ def _look_alikes() -> dict[int, str]:
     from pegboard.text import HIDDEN_CHARACTERS
 
     found = dict.fromkeys(map(ord, HIDDEN_CHARACTERS["fillers"]), "")
+    found |= {TAGS + code: chr(code).lower() for code in range(32, 127)}
+    for code in chain.from_iterable(LETTERS_BY_NAME):
+        if letter := _LETTER.fullmatch(unicodedata.name(chr(code), "")):
+            found[code] = letter[1].lower()
     for code, prototype in confusable().items():
         small = unicodedata.normalize("NFKD", chr(code).casefold())
         if len(small) == 1 and not small.isascii():
@@ -517,8 +532,18 @@ def _telling_words(text: str) -> list[str]:
         if not word.isalpha():
             found[word] = None
             if not word.isalnum():
-                found.update(dict.fromkeys(part for part in _BETWEEN_NAMES.split(word) if not part.isalpha()))
+                found.update(dict.fromkeys(part for part in _names_in(word) if not part.isalpha()))
     return list(found)[:MAX_PIECES]
+
+
+def _names_in(word: str) -> Iterator[str]:
+    """What a path or an address is made of, also without the kind of file, and label by label."""
+    for part in _BETWEEN_NAMES.split(word):
+        yield part
+        if "." in part:
+            if file := _FILE_NAME.fullmatch(part):
+                yield file[1]
+            yield from part.split(".")
 
 
 def _holder(folded: bytes, passages: Iterable[Passage], kept: list[_Generation]) -> Label | None:
