@@ -19,11 +19,12 @@ import trio
 
 import pegboard_nats.plugin
 from pegboard import CallContext, Finding, PluginError, TextContent, ToolResult, load_board, open_host, tool
+from pegboard.cli._program import Program
 from pegboard_nats import wire
 from pegboard_nats.bots import Bots
 from pegboard_nats.checks import check_servers, make_checks, role_of
 from pegboard_nats.claims import Claims
-from pegboard_nats.client import open_client
+from pegboard_nats.client import Servers, open_client
 from pegboard_nats.commands import _state_asked, _with_link, _workers_asked
 from pegboard_nats.executor import at_worker_of
 from pegboard_nats.limit_store import NatsStore
@@ -458,3 +459,64 @@ def test_doctor_tells_of_a_group_that_is_not_kept_from_another(
     (found,) = check_servers(settings_of(server, group_keys, "host"), "host")
     assert (found.what, found.where) == ("a group is not kept from others", "group a")
     assert foreign in str(found.why)
+
+
+# -- what an address says of who we are
+
+SECRET = "s3cr3tPa55"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "nats://ada:{secret}@127.0.0.1:{port}",
+        "ada:{secret}@127.0.0.1:{port}",
+        "nats://ada:{secret}x@127.0.0.1:{port}",
+        "nats://{secret}@127.0.0.1:{port}",
+        "tls://ada:{secret}@127.0.0.1:{port}",
+        "nats://ada:{secret}@127.0.0.1:1",
+        "nats://ada:{secret}@h.invalid:4222",
+        "ada:{secret}@h:99999",
+        "nats://ada:{secret}@h:99999",
+        "nats://ada:x/{secret}@h",
+        "nats://ada:{secret}/x@h",
+        "nats://{secret}/x@h",
+        "nats://ada:{secret}#@h",
+        "nats://ada:{secret}@[::x]:1",
+        "ws://ada:{secret}@h",
+        "NATS+x://ada:{secret}@h",
+        "nats://a:{secret}@h,nats://b:{secret}/@h",
+        "nats://ada:{secret}\n@h:x",
+    ],
+)
+def test_no_name_or_password_of_an_address_is_told_of(
+    start_server: Any,
+    url: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """By errors, settings, logs, doctor, status and the list of sources; a bad address told its password in Python."""
+    caplog.set_level(0)
+    monkeypatch.setattr("pegboard_nats.checks.CONNECT_S", 0.5)  # most of them let nobody in
+    server = start_server(f"authorization {{ user: ada, password: {SECRET} }}")
+    given = url.format(secret=SECRET, port=server.port)
+    settings = NatsSettings(servers=(given,), groups={"g": GroupSettings()})
+    told = [repr(settings), repr(Servers(urls=(given,)))]
+    try:
+        told.append(repr(settings.addresses))
+    except PluginError as problem:
+        told += [str(problem), repr(problem), str(problem.hint)]
+    else:
+        told += [repr(one) for one in check_servers(settings, "host", groups={"g": False})]
+    for name in ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, str(tmp_path))
+    config = tmp_path / "named.toml"
+    config.write_text(f"[plugins.nats]\nservers = [{json.dumps(given)}]\n[plugins.nats.groups.g]\n")
+    words = ["--config", str(config), "--plugin", "nats"]
+    for command in (["--debug", "nats", "status"], ["list", "--sources"], ["config"]):
+        Program().run([*words, *command])
+    told += [*capsys.readouterr(), caplog.text]
+    assert all(told[:2])
+    assert [one for one in told if SECRET in one] == []

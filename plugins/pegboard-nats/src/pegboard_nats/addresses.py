@@ -26,7 +26,7 @@ class Address:
         except ValueError:
             parts, self.host, self.port = urlsplit("nats:"), "", 0
         if not self.host or parts.scheme not in ("nats", "tls") or parts.path.strip("/"):
-            shown = re.sub(r"//[^/]*@", "//", url)[:80]
+            shown = re.sub(r"(?s)^([a-z]+://)?.*@", r"\1", url, flags=re.IGNORECASE)[:80]  # also of what is odd
             raise PluginError(f"{shown!r} is not an address of a NATS server", hint="write nats://HOST:4222")
         self.needs_tls: bool = parts.scheme == "tls" if like is None else like.needs_tls
         # A server found by another is in its certificate by the name that we know, or by its own.

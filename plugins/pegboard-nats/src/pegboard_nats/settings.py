@@ -72,7 +72,7 @@ def _faults_of(servers: Sequence[Any]) -> Iterator[Fault]:
                 Address(url)
             except PluginError as problem:
                 yield Fault(
-                    ("servers", number), "nats://HOST:PORT or tls://HOST:PORT", problem.message.partition(" is no ")[0]
+                    ("servers", number), "nats://HOST:PORT or tls://HOST:PORT", problem.message.partition(" is not ")[0]
                 )
 
 
