@@ -9,6 +9,7 @@ import sys
 
 HERE = pathlib.Path(sys.argv[1])
 MEMBERS = {"resources/templates/list": "resourceTemplates"}
+PAGE = 3
 asker = ""
 
 
@@ -26,7 +27,9 @@ def answer(method: str, params: dict[str, object]) -> dict[str, object]:
         return {"protocolVersion": params["protocolVersion"], "capabilities": capabilities, "serverInfo": about}
     if method.endswith("/list"):
         member = MEMBERS.get(method, method.split("/")[0])
-        return {member: offers.get(asker, offers[""]).get(member, [])}
+        items, at = offers.get(asker, offers[""]).get(member, []), int(params.get("cursor") or 0)
+        more = {"nextCursor": str(at + PAGE)} if at + PAGE < len(items) else {}
+        return {member: items[at : at + PAGE], **more}
     with (HERE / "calls").open("a") as file:
         file.write(f"{method} {json.dumps(params)}\n")
     if method == "tools/call" and params["name"] == "grow":
