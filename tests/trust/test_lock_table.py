@@ -37,6 +37,10 @@ def mark(what: str) -> str:
     return f"MARK {what} KRAM"
 
 
+def icons(what: str) -> list[dict[str, Any]]:
+    return [{"src": f"https://example.org/{mark(what).replace(' ', '%20')}.png"}]
+
+
 def city(**more: Any) -> dict[str, Any]:
     return {"type": "object", "properties": {"city": {"type": "string", "description": "Its name.", **more}}}
 
@@ -50,6 +54,7 @@ MEMBERS: dict[str, dict[str, dict[str, Any]]] = {
         "tool-unknown": {"inputSchema": {**CITY, "x-note": mark("tool-unknown")}},
         "tool-result": {"outputSchema": city(description=mark("tool-result"))},
         "tool-heading": {"annotations": {"title": mark("tool-heading")}},
+        "tool-icon": {"icons": icons("tool-icon")},
         "tool-meta": {"_meta": {"x": mark("tool-meta")}},
         "tool-execution": {"execution": {"taskSupport": "optional", "x": mark("tool-execution")}},
     },
@@ -57,6 +62,7 @@ MEMBERS: dict[str, dict[str, dict[str, Any]]] = {
         "prompt-text": {"description": mark("prompt-text")},
         "prompt-title": {"title": mark("prompt-title")},
         "prompt-argument": {"arguments": [{"name": "a", "description": mark("prompt-argument")}]},
+        "prompt-icon": {"icons": icons("prompt-icon")},
         "prompt-meta": {"_meta": {"x": mark("prompt-meta")}},
     },
     "resources": {
@@ -64,12 +70,14 @@ MEMBERS: dict[str, dict[str, dict[str, Any]]] = {
         "resource-title": {"title": mark("resource-title")},
         "resource-name": {"name": mark("resource-name")},
         "resource-type": {"mimeType": mark("resource-type")},
+        "resource-icon": {"icons": icons("resource-icon")},
         "resource-meta": {"_meta": {"x": mark("resource-meta")}},
     },
     "resourceTemplates": {
         "template-text": {"description": mark("template-text")},
         "template-title": {"title": mark("template-title")},
         "template-name": {"name": mark("template-name")},
+        "template-icon": {"icons": icons("template-icon")},
         "template-type": {"mimeType": mark("template-type")},
     },
 }
@@ -108,7 +116,7 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
 
 def marks(shown: str) -> set[str]:
     """Which members stand there."""
-    return set(re.findall(r"MARK ([a-z-]+) KRAM", shown))
+    return set(re.findall(r"MARK(?: |%20)([a-z-]+)(?: |%20)KRAM", shown))
 
 
 async def by_python(session: Session) -> str:

@@ -225,6 +225,27 @@ def test_a_pin_has_the_fingerprint_and_the_face_of_its_tool() -> None:
     assert pin.source == "the program"
 
 
+def test_the_icons_of_a_tool_are_written_by_their_fingerprint_and_read_back(tmp_path: Path) -> None:
+    def add_with(*sources: str) -> Any:
+        @tool(icons=[{"src": source} for source in sources])
+        def add(a: int) -> int:
+            """Add."""
+            return a
+
+        return pin_of(add)
+
+    none, one, other = add_with(), add_with("https://example.org/a.png"), add_with("https://example.org/b.png")
+    assert len({pin.fingerprint for pin in (none, one, other)}) == 3
+    for pin in (none, one, other):
+        write_lock(tmp_path / "any.lock", [pin])
+        (read,) = read_lock(tmp_path / "any.lock").values()
+        assert read.is_sound
+        assert read.definition == pin.definition
+        assert "example.org" not in (tmp_path / "any.lock").read_text()
+    (change,) = changes_of([one], [other])
+    assert [(reason.kind, reason.words) for reason in change.reasons] == [("text", "other icons")]
+
+
 def test_the_core_and_the_program_itself_are_not_pinned() -> None:
     origins = [Origin(), Origin("pegboard", "core"), Origin("pegboard-dice", "dice"), Origin(None, "mine")]
     assert list(map(is_pinned, origins)) == [False, False, True, True]

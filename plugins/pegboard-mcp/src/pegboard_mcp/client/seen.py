@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pegboard_mcp.lock.pins import PARTS, Pin, fingerprint_of, identity_of
+from pegboard_mcp.lock.pins import PARTS, Pin, fingerprint_of, icons_part, identity_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -16,13 +16,14 @@ KINDS = ("tool", "prompt", "resource", "template")
 
 def seen_pins(listing: Listing, source: str, kinds: Iterable[str] = KINDS, *, has_icons: bool = True) -> list[Pin]:
     """Everything of these kinds that a server offers, as it is known here; resources are so in the lock too, which has
-    no icons."""
+    the fingerprint of their icons alone."""
     version = identity_of(listing.server.get("name"), listing.server.get("version"))
     pins = []
     for kind in kinds:
         for entry in getattr(listing, f"{kind}s"):
-            icons = {"icons": entry["icons"]} if has_icons and entry.get("icons") else {}
-            pins.append(_pin(source, kind, entry, version, icons))
+            icons = entry.get("icons") or ()
+            part = icons_part(icons) if not has_icons else {"icons": icons} if icons else {}
+            pins.append(_pin(source, kind, entry, version, part))
     return pins
 
 

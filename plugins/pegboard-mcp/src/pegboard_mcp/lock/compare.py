@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
-from pegboard_mcp.lock.pins import SHOWN, Key, Pin, content_of
+from pegboard_mcp.lock.pins import SHOWN, Key, Pin, content_of, icons_part
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -120,6 +120,8 @@ def _lines_of_definition(pin: Pin | None) -> dict[str, list[str]]:
     shown = {}
     for part in SHOWN:
         value = definition.get(part)
+        if part == "icons" and value and not isinstance(value, str):  # as what was first seen has them
+            value = icons_part(value)["icons"]
         if isinstance(value, str) and value:
             shown[part] = value.split("\n")
         elif part == "annotations" and value:
@@ -193,8 +195,8 @@ def compare_definitions(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[
         old, new = was.get(part), now.get(part)
         if _is_same(old, new):
             continue
-        if part in ("title", "description"):
-            reasons.append(Reason("text", part, f"another {part}"))
+        if part in ("title", "description", "icons"):
+            reasons.append(Reason("text", part, "other icons" if part == "icons" else f"another {part}"))
         elif part == "version":
             reasons.append(_version(old, new))
         elif part == "annotations":

@@ -38,7 +38,9 @@ HEAD = f"""\
 # `pegboard lock --accept` accepts it and writes this file. Commit it.
 version = {VERSION}
 """
-TEXTS = ("title", "version", "description")
+TEXTS = ("title", "version", "description", "icons")
+OPTIONAL = ("icons", "runs")
+"""Parts that are not there where they are not said."""
 OTHER_CONTENT = "settle the merge or take an older copy; or remove it, and accept anew: pegboard lock --accept"
 OTHER_FILE = "let lock_file of [plugins.mcp] name a file that can be read and written"
 VALUES = ("annotations", "input_schema", "output_schema", "runs")
@@ -134,9 +136,11 @@ def _read_definition(block: Mapping[str, Any]) -> dict[str, Any] | None:
     try:
         for name in TEXTS:
             value = block.get(name)
+            if value is None and name in OPTIONAL:
+                continue
             definition[name] = json.loads(value["json"]) if isinstance(value, dict) else value
         for name in VALUES:
-            if name in block or name != "runs":  # which the server's own pin alone has
+            if name in block or name not in OPTIONAL:
                 definition[name] = json.loads(block[name]) if name in block else None
         definition["description"] = definition["description"] or ""
     except (KeyError, TypeError, ValueError, RecursionError):

@@ -16,7 +16,7 @@ import attrs
 from pegboard_mcp.texts import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from pegboard import Origin, Tool
 
@@ -24,8 +24,8 @@ PARTS = ("title", "description", "version", "annotations", "input_schema", "outp
 """The parts of a public definition beside its name, in the order in which they are written and shown."""
 MAX_IDENTITY = 100
 CORE = "pegboard"
-SHOWN = (*PARTS, "runs")
-"""The parts that are shown of a pin; what a server runs is part of the server's own alone."""
+SHOWN = (*PARTS, "icons", "runs")
+"""The parts that are shown of a pin; icons are a part of what has some, what a server runs of the server's own."""
 RESOURCE_KINDS = ("resource:", "template:")
 """What the names of pins begin with that are of resources."""
 KINDS = (*RESOURCE_KINDS, "server:")
@@ -88,8 +88,24 @@ def is_pinned(origin: Origin) -> bool:
 
 def pin_of(tool: Tool) -> Pin:
     """The pin of a tool as it is now."""
-    definition = json.loads(json.dumps(tool.public_definition))
-    return Pin(source_of(tool.origin), tool.name, definition, tool.fingerprint)
+    definition = json.loads(json.dumps(definition_of(tool)))
+    return Pin(source_of(tool.origin), tool.name, definition, accepted_fingerprint(tool))
+
+
+def definition_of(tool: Tool) -> dict[str, Any]:
+    """What is accepted of a tool: its public definition, and its icons, which clients show."""
+    return tool.public_definition | icons_part(tool.icons)
+
+
+def accepted_fingerprint(tool: Tool) -> str:
+    """The fingerprint of what is accepted of a tool; the tool's own where it has no icons."""
+    return fingerprint_of(definition_of(tool)) if tool.icons else tool.fingerprint
+
+
+def icons_part(icons: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """The icons as a lock has them: a picture is no text that a person compares."""
+    shown = [dict(one) for one in icons]
+    return {"icons": fingerprint_of({"": shown})} if shown else {}
 
 
 def source_of(origin: Origin) -> str:

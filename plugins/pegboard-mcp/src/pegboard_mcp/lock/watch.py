@@ -156,9 +156,9 @@ class Watch:
             changed = None
         else:
             return
-        from pegboard_mcp.lock.pins import Pin, source_of
+        from pegboard_mcp.lock.pins import Pin, accepted_fingerprint, definition_of, source_of
 
-        pin = Pin(source_of(tool.origin), tool.name, lambda: tool.public_definition, tool.fingerprint)
+        pin = Pin(source_of(tool.origin), tool.name, lambda: definition_of(tool), accepted_fingerprint(tool))
         if holds == "all":
             problem = self.why_held(pin)
         else:
@@ -221,17 +221,17 @@ class Watch:
             self._tell("", "", "%s", problem.message)
             return
         if pins and _is_pinned(tool):
-            from pegboard_mcp.lock.pins import Key, source_of
+            from pegboard_mcp.lock.pins import Key, accepted_fingerprint, definition_of, source_of
 
             key = Key(source_of(tool.origin), tool.name)
             pin = pins.get(key)
-            if pin is not None and pin.fingerprint != tool.fingerprint:
+            if pin is not None and pin.fingerprint != accepted_fingerprint(tool):
                 reason = "the tool %s of %s changed since it was accepted: %s"
                 self._tell(
                     tool.name,
                     tool.fingerprint,
                     reason,
-                    *map(_plain, (*key[::-1], what_is_other(pin, tool.public_definition))),
+                    *map(_plain, (*key[::-1], what_is_other(pin, definition_of(tool)))),
                 )
 
     def look_at_server(self, pin: Pin) -> None:
@@ -356,10 +356,10 @@ def watch_of(settings: McpSettings) -> Watch:
 
 def what_is_other(pin: Pin, definition: Mapping[str, Any] | None) -> str:
     """The parts of a face that are not as they were accepted, in a line."""
-    from pegboard_mcp.lock.pins import PARTS, fingerprint_of
+    from pegboard_mcp.lock.pins import SHOWN, fingerprint_of
 
     was, now = pin.definition or {}, definition or {}
-    parts = [part for part in PARTS if fingerprint_of({"": was.get(part)}) != fingerprint_of({"": now.get(part)})]
+    parts = [part for part in SHOWN if fingerprint_of({"": was.get(part)}) != fingerprint_of({"": now.get(part)})]
     return ", ".join(parts) or "its fingerprint"
 
 
@@ -389,6 +389,8 @@ def findings(board: Any) -> Iterator[Finding]:
 
 
 def _lock_findings(board: Any, settings: McpSettings) -> Iterator[Finding]:
+    from pegboard_mcp.lock.pins import accepted_fingerprint, definition_of
+
     watch, enforce = watch_of(settings), settings.lock == "enforce"
     is_told = enforce and board.held  # each of them says what is wrong with the lock
     try:
@@ -404,13 +406,13 @@ def _lock_findings(board: Any, settings: McpSettings) -> Iterator[Finding]:
         return
     for key, tool in sorted(seen_on(board, settings).items()):
         pin = pins.get(key)
-        if tool.name in board.rejected_tools or (pin is not None and pin.fingerprint == tool.fingerprint):
+        if tool.name in board.rejected_tools or (pin is not None and pin.fingerprint == accepted_fingerprint(tool)):
             continue  # what is held back is told as every tool that is not registered
         quoted = _quoted(_plain(tool.name))
         where = f"tool {_plain(tool.name)} of {_plain(key.source)}"
         fix = f"pegboard lock {quoted}, then pegboard lock --accept {quoted}"
         if pin is not None:
-            other = f"other than it was: {what_is_other(pin, tool.public_definition)}"
+            other = f"other than it was: {what_is_other(pin, definition_of(tool))}"
             yield Finding("a tool changed since it was accepted", where, other, fix, "error" if enforce else "warning")
         else:
             reason = "it came after the lock was written"
