@@ -52,6 +52,21 @@ Options:
 """
 
 
+def test_names_that_a_usage_shows_apart_are_one_option_of_the_manual() -> None:
+    brief = help_text.parse("Usage: x [-l] [-s] [--list] [--search] [keyword]\n", ("x",))
+    page = help_text.parse(
+        "Usage: x [-l] [--list]\n\nLook things up.\n\n  -l, --list    List all\n  -s, --search  Search for words\n",
+        ("x",),
+    )
+    whole = help_text.completed(brief, page)
+    assert [one.flags for one in whole.options] == [("-l", "--list"), ("-s", "--search")]
+
+
+def test_what_perl_says_of_a_program_without_a_help_is_none() -> None:
+    said = "/usr/bin/x version [unknown] calling Getopt::Std::getopts (version 1.13 [paranoid]),\nrunning under Perl version 5.36.0.\n\nUsage: x [-OPTIONS [-MORE_OPTIONS]] [--] [PROGRAM_ARG1 ...]\n"
+    assert not help_text.looks_like_help(said)
+
+
 def test_a_gnu_text():
     read = help_text.parse(GNU, ("thing",))
     options = {one.name: one for one in read.options}

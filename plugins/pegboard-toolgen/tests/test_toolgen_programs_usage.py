@@ -77,6 +77,12 @@ def shape(form: Form) -> str:
         ("[-abc] file", "file"),
         ("add [-t <branch>] <name> <url>", "add name url"),
         ("[FILE] [OPTION]...", "[FILE]"),
+        ("[OPTION] op [fld] [op fld ...]", "op [fld...]"),
+        ("[OPTION] add [name ...]", "add [name...]"),
+        ("queue add [<queue> ...]", "queue add [queue...]"),
+        ("[flags] {verb} {zero or more file names}", "verb [file names...]"),
+        ("{lockfile} {one or more words}", "lockfile words..."),
+        ("{a|b} {c,d}", "a|b c|d"),
         ("[OPTIONS] COMMAND [ARGS]...", ""),
         ("[-v] [-C <path>] <command> [<args>]", ""),
         ("[[[[", ""),
@@ -85,6 +91,28 @@ def shape(form: Form) -> str:
 )  # fmt: skip
 def test_a_form_of_a_usage(usage: str, expected: str) -> None:
     assert shape(form_of(usage, plain={"--all"})) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Usage: x [-n] command\n\nRun command if the standard input is not empty\n\n  -n  The other way\n",
+        "Usage: x [-n] [[\"command\"...]]\n\nCopy the input. Each command is run and fed a copy of it.\n\n  -n  The other way\n",
+        "Usage: x [-n] [\"command1\"] [\"command2\"]\n\nPipe two commands.\n\n  -n  The other way\n",
+        "Usage: x [-n] {lockfile} {program} [arguments]\n\nRun a program with a lock held\n\n  -n  The other way\n",
+        "Usage: x [-ev] COMMAND...\n\nRuns a command quietly unless it fails\n\n  -e  Also\n",
+    ],
+)  # fmt: skip
+def test_a_program_that_runs_the_command_it_is_given_runs_code(text: str) -> None:
+    assert draft(text).runs_code == "it runs commands that the caller gives"
+
+
+def test_a_command_is_no_value_of_a_program_that_has_commands() -> None:
+    text = (
+        "Usage: x [-v] <command> [<args>]\n\nRun commands on a thing\n\nCommands:\n  push  Push it\n  pull  Pull it\n"
+    )
+    read = help_text.parse(text, ("x",))
+    assert ([*read.commands], read.positionals) == (["push", "pull"], ())
 
 
 def test_a_word_that_is_listed_as_an_argument_is_one_whatever_it_is_called() -> None:

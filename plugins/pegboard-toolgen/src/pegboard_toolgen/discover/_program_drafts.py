@@ -88,7 +88,8 @@ def draft_of(command: Command, program: Program) -> Draft | LeftOut:
             if why:
                 dropped.setdefault(why, []).append(_called(parameter))
     taken = [p for _, p in shown if guess.is_command_name(p.metavar)]
-    if taken and not runs_code and any(guess.runs_commands(said) for said in (summary, *(p.text for p in taken))):
+    said = (summary, *(p.text for p in taken))
+    if taken and not runs_code and any(guess.runs_commands(one, command.whole or text) for one in said):
         runs_code = "it runs commands that the caller gives"
     notes.extend(f"Dropped: {', '.join(names)} ({why})." for why, names in dropped.items())
     if missed := [name for names in dropped.values() for name in names if name and name in text]:

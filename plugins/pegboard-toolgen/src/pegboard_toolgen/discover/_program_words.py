@@ -57,7 +57,7 @@ INTERPRETERS = re.compile(
     r"pwsh|powershell|ipython|bpython|irb|awk|gawk|mawk|sed|gdb|make|sh|bash|dash|zsh|ksh|fish|csh|tcsh|busybox|env|"
     r"xargs|parallel|sudo|su|doas|runuser|ssh|rsh|telnet|nc|ncat|socat|watch|nohup|nice|timeout|time|strace|ltrace|expect|"
     r"screen|tmux|script|setsid|chroot|unshare|nsenter|docker|podman|kubectl|vi|vim|nvim|emacs|nano|ed|ex|less|more|man|"
-    r"npx|uvx|pipx)[\d.]*$"
+    r"vipe|vidir|vipw|vigr|visudo|npx|uvx|pipx)[\d.]*$"
 )
 
 _RUNNERS = {
@@ -137,10 +137,15 @@ _CODE_OPTION = (
     ),
 )
 _RUNS_COMMANDS = re.compile(
-    r"\b(?:runs?|executes?|launch(?:es)?|spawns?|starts?|invokes?) (?:[\w-]+ ){0,3}"
+    r"\b(?:runs?|executes?|launch(?:es)?|spawns?|starts?|invokes?|pipes?) (?:[\w-]+ ){0,3}"
     r"(?:commands?|programs?|scripts?|process(?:es)?)\b|"
     r"\b(?:commands?|programs?) to (?:run|execute|start|launch|spawn|invoke|benchmark|time|measure|profile|trace|watch|"
     r"repeat|monitor)\b",
+    re.IGNORECASE,
+)
+_RUN_BY_IT = re.compile(
+    r"\b(?:each|every|the|this|given) (?:command|program)s? (?:is|are|gets?) (?:then )?"
+    r"(?:run|executed|started|launched)\b",
     re.IGNORECASE,
 )
 _CODE_FLAGS = _words(
@@ -400,12 +405,13 @@ def code_of_option(flags: Iterable[str], text: str, metavar: str) -> str | None:
 
 def is_command_name(metavar: str) -> bool:
     """Whether a placeholder stands for a command or for code."""
-    return metavar.strip("<>[]{}=").upper() in _CODE_METAVARS
+    return metavar.strip("<>[]{}=").rstrip("0123456789").upper() in _CODE_METAVARS
 
 
-def runs_commands(summary: str) -> bool:
-    """Whether a program says that it runs programs; what it takes as a command is run then."""
-    return bool(_RUNS_COMMANDS.search(summary))
+def runs_commands(summary: str, whole: str = "") -> bool:
+    """Whether a program says that it runs programs, in its summary or of what it takes; what it takes as a command is
+    run then."""
+    return bool(_RUNS_COMMANDS.search(summary) or _RUN_BY_IT.search(whole))
 
 
 def why_no_flag(flags: Iterable[str]) -> str | None:

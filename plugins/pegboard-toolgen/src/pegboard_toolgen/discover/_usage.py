@@ -32,6 +32,8 @@ _NOUN = re.compile(
 """Words that stand for a value where a usage writes everything in small letters: `unzip file`."""
 _CHOICE = re.compile(r"[a-z0-9][\w.+-]{0,40}")
 _QUOTED = re.compile(r"(['\"])([A-Za-z][\w-]{0,60})\1")
+_AGAIN = re.compile(r"\[\s*([A-Za-z][\w-]{0,60})\s+(?=[^\[\]<>]{1,200}(?:\.\.\.|…)\s*\])")
+_COUNTED = re.compile(r"(zero|one) or more (?=\w)")
 _PREFIX = re.compile(r"^[+@%:]")
 _DOTS = re.compile(r"(?:\.\.\.|…)+$")
 _PAIRS = {"[": "]", "(": ")", "{": "}"}
@@ -104,8 +106,16 @@ def form_of(text: str, *, listed: Collection[str] = (), plain: Collection[str] =
         listed: names that the help lists as arguments; one of them is neither a fixed word nor a place for options.
         plain: options that are known to take no value.
     """
-    walk = _Walk(listed={key_of(one) for one in listed}, plain=frozenset(plain))
-    walk.read(_nodes(_QUOTED.sub(r"\2", text)), required=True)
+    text = _QUOTED.sub(r"\2", text)
+    again = [
+        found
+        for found in _AGAIN.finditer(text)
+        if re.search(rf"(?<![\w<-]){found[1]}(?![\w>-])", text[: found.start()])
+    ]
+    for found in reversed(again):  # op [fld] [op fld ...]: what comes after the first value is all of one kind
+        text = f"{text[: found.start(1)]}{text[found.end() :]}"
+    walk = _Walk(listed={key_of(one) for one in (*listed, *(found[1] for found in again))}, plain=frozenset(plain))
+    walk.read(_nodes(text), required=True)
     return walk.form()
 
 
@@ -191,7 +201,7 @@ class _Walk:
         shown = _DOTS.sub("", word)
         prefix = found[0] if (found := _PREFIX.match(shown)) else ""
         shown = shown.removeprefix(prefix)
-        is_held = shown.startswith("<")
+        is_held = shown.startswith(("<", "{"))
         name = shown.strip("<>{}").strip()
         if is_held and (inner := _DOTS.sub("", name).strip()) != name:  # <command ...>
             self._add(Slot(name=inner, required=required, many=True))
@@ -202,6 +212,9 @@ class _Walk:
         name = re.split(r"[\[=]", name)[0].strip()
         if shown.startswith("{") and "," in shown:
             self._choices(shown, required=required, many=many)
+            return
+        if counted := _COUNTED.match(name):  # {zero or more file names}
+            self._add(Slot(name=name[counted.end() :], required=required and counted[1] == "one", many=True))
             return
         key = key_of(name)
         if key not in self.listed and self._is_placeholder(key, required=required, is_upper=word.isupper()):
@@ -216,7 +229,7 @@ class _Walk:
                 self.words, self.slots = [], []
             self.words.append(name)
             return
-        many = many or key in ARGUMENTS
+        many = many or key in ARGUMENTS or key in COMMANDS
         self._add(Slot(name=name, required=required, many=many, prefix=prefix))
 
     def _is_placeholder(self, key: str, *, required: bool, is_upper: bool) -> bool:

@@ -17,7 +17,7 @@ from pegboard_toolgen.discover import _program_words as guess
 from pegboard_toolgen.discover._help_arguments import listed_of, positionals_of
 from pegboard_toolgen.discover._help_options import FLAG, GAP, MAX_LINE, OPTION_LINE, ends_of, options_in, options_of
 from pegboard_toolgen.discover._program_parts import Level, Parameter
-from pegboard_toolgen.discover._usage import Form, form_of
+from pegboard_toolgen.discover._usage import COMMANDS, Form, form_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -141,6 +141,8 @@ class Help:
 
 def looks_like_help(text: str) -> bool:
     """Whether a text is help at all, and no error message or manual that is missing."""
+    if "calling Getopt::Std::getopts" in text[:MAX_LINE]:  # what Perl says of every program that has no help
+        return False
     lines = text.split("\n")[:MAX_LINES]
     return any(_USAGE.match(line) or line.strip().upper() in ("NAME", "SYNOPSIS", "OPTIONS") for line in lines) or (
         sum(1 for line in lines if OPTION_LINE.match(line[:MAX_LINE])) >= 2
@@ -173,15 +175,18 @@ def parse(text: str, words: Sequence[str]) -> Help:
     commands = tuple(_commands(lines, words))
     options = tuple(options_of(lines))
     listed = listed_of(lines)
+    description = _description(lines, words)
+    # Of a program without commands that says that it runs some, `command` is what it is given to run.
+    whole = "\n".join(lines)
+    given = COMMANDS if not commands and guess.runs_commands(description, whole) else ()
     forms = [
         form_of(
             call,
-            listed=[one.slot.name for one in listed],
+            listed=[*(one.slot.name for one in listed), *given],
             plain=[flag for one in options if one.form != "value" for flag in one.flags],
         )
         for call in calls
     ]
-    whole = "\n".join(lines)
     split = [call for call, form in zip(calls, forms, strict=True) if form.before and not _is_led_by_words(form)]
     forms = [form for call, form in zip(calls, forms, strict=True) if call not in split]
     calls = [call for call in calls if call not in split]
@@ -192,7 +197,6 @@ def parse(text: str, words: Sequence[str]) -> Help:
     positionals, notes = positionals_of([form for form in own if not (commands and form.command)], listed, whole)
     notes += tuple(f"Not offered: {call[:200]} (a fixed word stands between its values)." for call in split[:5])
     variants = () if commands else tuple(_variants(calls, forms, options, whole))
-    description = _description(lines, words)
     options, is_piped = _piped(options)
     positionals, reads_input = _with_input(_replaced(positionals, options), "" if is_piped else description, whole)
     is_own = any(not form.command or (form.command == "optional" and len(forms) > 1) for form in own)
@@ -243,7 +247,9 @@ def completed(brief: Help, page: Help) -> Help:
     options: list[Parameter] = []
     for one in brief.options:
         better = next((told[flag] for flag in one.flags if flag in told), None)
-        options.append(better if better is not None and (not one.text or _is_of_more_names(better, one)) else one)
+        better = better if better is not None and (not one.text or _is_of_more_names(better, one)) else one
+        if better not in options:  # a usage that shows -l and --list apart
+            options.append(better)
     known = {flag for one in (*brief.options, *options) for flag in (*one.flags, *one.off_flags)}
     more = [one for one in page.options if not known & {*one.flags, *one.off_flags}]
     return attrs.evolve(
