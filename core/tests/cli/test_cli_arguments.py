@@ -35,6 +35,9 @@ NOTHING = {"type": "object", "properties": {}}
         (TWO, ["2+2"], {"digits": 3}, {"expression": "2+2", "digits": 3}),
         (OPTIONAL, ["2.5"], {}, {"seconds": 2.5}),
         ({"properties": {"a b": {"type": "integer"}}}, ["a b=1"], {}, {"a b": 1}),
+        (ONE, ['{"other": "1"}'], {}, {"expression": '{"other": "1"}'}),
+        (ONE, ["{}"], {}, {"expression": "{}"}),
+        (ONE, ["{expression"], {}, {"expression": "{expression"}),
         ({}, ["2+2"], {}, {}),  # the tool is not there, and the call says so
     ],
 )
@@ -49,6 +52,9 @@ def test_a_value_alone_is_that_of_the_one_parameter(schema: Any, texts: Any, kno
         (NOTHING, ["2+2"], "'2+2' is not an argument: the tool takes none"),
         (ONE, ["2+2", "digits=3"], "'2+2' is not an argument; write KEY=VALUE or KEY:=JSON"),
         (ONE, ["=1"], "'=1' is not an argument"),
+        (TWO, ["2+2", "3"], "'2+2' is not an argument; write KEY=VALUE or KEY:=JSON, where KEY is one of "),
+        (NOTHING, ["a", "b"], "'a' is not an argument: the tool takes none"),
+        (ONE, ['{"expression": "1"}'], """'{"expression": "1"}' is an object of all arguments; write --args '{"""),
     ],
 )
 def test_a_value_that_belongs_to_no_parameter_is_wrong_usage(schema: Any, texts: Any, said: str) -> None:

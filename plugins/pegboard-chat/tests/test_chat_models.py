@@ -156,6 +156,7 @@ async def test_without_any_bridge_the_packages_are_named() -> None:
         ("ACME", "did you mean acme?"),
         ("openai:gpt", "pip install pegboard-openai;"),
         ("openai-responses:gpt", "pip install pegboard-openai;"),
+        ("local", "pip install pegboard-openai;"),
         ("gpt-5", "write PROVIDER:MODEL; providers: acme, echo"),
         ("x" * 5_000, "write PROVIDER:MODEL;"),
         (":m1", "write PROVIDER:MODEL;"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -194,6 +195,16 @@ def test_the_file_that_an_option_names_joins_the_configured_servers(tmp_path: Pa
         {"plugins": {"mcp": mcp}}, environ={}, found=False, overrides={"plugins": {"mcp": {"config_file": str(file)}}}
     )
     assert [one.name for one in config.plugin_settings("mcp", McpSettings).definitions()] == ["a", "b"]
+
+
+@pytest.mark.parametrize("name", ["mcp.json", ".vscode/mcp.json", "1.json", "-x.json", "+1"])
+def test_a_file_that_cannot_be_read_is_named_with_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    config = load_config({}, environ={}, found=False, overrides={"plugins": {"mcp": {"config_file": name}}})
+    with pytest.raises(ConfigError, match=re.escape(f"{name}: no such file or directory")):
+        config.plugin_settings("mcp", McpSettings)
 
 
 def test_another_server_of_the_same_name_is_refused(tmp_path: Path) -> None:

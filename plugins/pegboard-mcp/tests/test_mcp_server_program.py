@@ -362,3 +362,14 @@ def test_the_inspectors_command_line_lists_and_calls(home: Path, peer_programs: 
     assert {"shout", "whoami"} <= {one["name"] for one in run("--method", "tools/list")["tools"]}
     called = run("--method", "tools/call", "--tool-name", "shout", "--tool-arg", "text=hi")
     assert called["content"][0]["text"] == "HI"
+
+
+@pytest.mark.parametrize(
+    "words", [("--port", "8000"), ("--host", "127.0.0.1"), ("--transport", "stdio", "--port", "0")]
+)
+def test_an_address_is_refused_where_nothing_listens(words: tuple[str, ...], tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "pegboard", "--plugin", "mcp", "serve", *words]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "is not for stdio, which listens nowhere" in done.stderr
+    assert "hint: say --transport http" in done.stderr

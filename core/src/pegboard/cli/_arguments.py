@@ -40,6 +40,7 @@ def read_arguments(texts: Sequence[str], schema: Mapping[str, Any], known: Mappi
         click.UsageError: a text is not an argument, or a name is given twice.
     """
     if len(texts) == 1 and schema and not _is_pair(texts[0], schema):
+        _refuse_all_at_once(texts[0], schema)
         key = _only_parameter(schema, texts[0], known)
         return {**known, key: _read(key, texts[0], schema)}
     values: dict[str, Any] = {}
@@ -50,7 +51,7 @@ def read_arguments(texts: Sequence[str], schema: Mapping[str, Any], known: Mappi
         if not sign or not key:
             if not schema:
                 continue  # of a tool that is not there: the call says so
-            raise click.UsageError(f"{text[:60]!r} is not an argument; write KEY=VALUE or KEY:=JSON")
+            raise _no_argument(text, _required(schema) or list(_properties(schema)))
         if key in values:
             raise click.UsageError(f"the argument {key[:60]!r} is given twice")
         values[key] = _read_json(key, value) if is_json else _read(key, value, schema)
@@ -69,12 +70,28 @@ def _only_parameter(schema: Mapping[str, Any], text: str, known: Mapping[str, An
         return required[0]
     if not required and len(every) == 1 and every[0] not in known:
         return every[0]
-    keys = ", ".join(required or every)
-    raise click.UsageError(
-        f"{text[:60]!r} is not an argument; write KEY=VALUE or KEY:=JSON, where KEY is one of {keys}"
-        if keys
-        else f"{text[:60]!r} is not an argument: the tool takes none"
+    raise _no_argument(text, required or every)
+
+
+def _no_argument(text: str, keys: Sequence[str]) -> click.UsageError:
+    if not keys:
+        return click.UsageError(f"{text[:60]!r} is not an argument: the tool takes none")
+    listed = ", ".join(keys)
+    return click.UsageError(
+        f"{text[:60]!r} is not an argument; write KEY=VALUE or KEY:=JSON, where KEY is one of {listed}"
     )
+
+
+def _refuse_all_at_once(text: str, schema: Mapping[str, Any]) -> None:
+    """`'{"times": 2}'` is all arguments, and the value of none."""
+    if not text.lstrip().startswith("{"):
+        return
+    try:
+        value = loads(text)
+    except JsonTextError:
+        return
+    if isinstance(value, dict) and value and _properties(schema).keys() >= value.keys():
+        raise click.UsageError(f"{text[:60]!r} is an object of all arguments; write --args {text[:60]!r}")
 
 
 def _properties(schema: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -567,8 +567,8 @@ class Config:
 
 
 def _quotes(got: str) -> bool:
-    """Whether the fault quotes the value itself."""
-    return got[:1] in "\"'-+.0123456789"
+    """Whether the fault quotes the value itself; `.vscode/mcp.json: no such file` are words of who found it."""
+    return got[:1] in "\"'" or (got[:1] in "-+.0123456789" and ": " not in got)
 
 
 _KEY_OF: dict[Step, Step] = {"from_": "from"}  # no field can be called `from`

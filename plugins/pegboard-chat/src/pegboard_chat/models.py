@@ -24,6 +24,8 @@ BRIDGES = {
     "openai": "pegboard-openai",
 }
 """The packages that bring providers, by the plugin's name, which is the provider's too."""
+LOCAL = "local"
+"""The provider that is a server on this machine, which the bridge to OpenAI brings too."""
 
 
 _FOUND: WeakKeyDictionary[Any, Mapping[str, tuple[Any, Provider]]] = WeakKeyDictionary()
@@ -140,8 +142,9 @@ def _hint_of_unknown(board: Any, wanted: str, near: list[str], listed: str) -> s
         return f"the plugin {plugin} is quarantined: pegboard doctor says why; there are: {listed}"
     if near:
         return f"did you mean {near[0]}? There are: {listed}"
-    if plugin in BRIDGES and record is None:
-        return f"pip install {BRIDGES[plugin]}; there are: {listed}"
+    package = BRIDGES.get("openai" if plugin == LOCAL else plugin)
+    if package and record is None:
+        return f"pip install {package}; there are: {listed}"
     return f"write PROVIDER:MODEL; providers: {listed}"
 
 

@@ -62,6 +62,8 @@ def serve(
     from pegboard.cli import answer_descriptor
     from pegboard_mcp.settings import McpSettings
 
+    if transport == "stdio":
+        _require_no_address(click.get_current_context())
     if processes is not None:
         _require_processes(transport)
     if transport == "stdio" and importlib.util.find_spec("fcntl") is None:
@@ -144,6 +146,14 @@ async def _serve_http(
 
 
 # -- several processes
+
+
+def _require_no_address(ctx: click.Context) -> None:
+    from pegboard import ConfigError
+
+    for name, option in (("bind", "--host"), ("port", "--port")):
+        if ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+            raise ConfigError(f"{option} is not for stdio, which listens nowhere", hint="say --transport http")
 
 
 def _require_processes(transport: str) -> None:
