@@ -103,7 +103,7 @@ def accepted_fingerprint(tool: Tool) -> str:
 
 
 def icons_part(icons: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """The icons as a lock has them: a picture is no text that a person compares."""
+    """The icons as a lock has them: nobody compares the letters of a picture."""
     shown = [dict(one) for one in icons]
     return {"icons": fingerprint_of({"": shown})} if shown else {}
 
