@@ -559,6 +559,28 @@ async def test_what_does_not_end_within_drain_s_is_unknown(nats_server: NatsServ
 # -- what is offered
 
 
+async def test_whoever_accepts_what_a_group_offers_waits_until_it_was_looked_at(
+    nats_server: NatsServer, group: str, working: Any
+) -> None:
+    """`pegboard lock` compared what was known of the last time, and said that the group could not be asked."""
+
+    @tool
+    async def act() -> str:
+        """Act."""
+        return "done"
+
+    async with working(nats_server, group, act):
+        async with hosting(nats_server, group, expect=["act"]):
+            pass
+        config = {"plugins": {"nats": {"servers": [nats_server.url], "groups": {group: {}}}}}
+        async with open_host(config, [pegboard_nats.plugin]) as host:
+            (source,) = (one for _, one in host.board.sources)
+            with trio.fail_after(30):
+                for _ in range(2):
+                    await source.wake()  # type: ignore[attr-defined]
+            assert host.board.source_states[f"nats:{group}"] == (SourceState.READY, None)
+
+
 async def test_what_a_group_offered_is_known_before_anybody_is_asked(
     nats_server: NatsServer, group: str, working: Any
 ) -> None:

@@ -32,6 +32,8 @@ from pegboard_nats.status import groups_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    import trio
+
     from pegboard import SourceSlot
     from pegboard_nats.client import Client
     from pegboard_nats.protocol import Message
@@ -96,6 +98,8 @@ class NatsSource:
         self._origin = Origin("pegboard-nats", "nats", self.name)
         self._group: GroupStatus | None = None  # as it was last looked at for somebody
         self._server: dict[str, str] = {}
+        self._is_looked_at = False
+        self._looked_at: trio.Event | None = None
         self._look_for_somebody: Callable[[], None] | None = None
 
     def __repr__(self) -> str:
@@ -127,6 +131,15 @@ class NatsSource:
             status={} if self._group is None else self._group.to_json(),
         )
 
+    async def wake(self) -> None:
+        """Wait until the group was looked at: what it offered last time may have changed since."""
+        import trio
+
+        if not self._is_looked_at:
+            if self._looked_at is None or self._looked_at.is_set():
+                self._looked_at = trio.Event()
+            await self._looked_at.wait()
+
     async def run(self, slot: SourceSlot) -> None:
         """Follow what the group's workers offer, until cancelled."""
         import trio
@@ -156,6 +169,7 @@ class NatsSource:
             changed.set()
 
         self._look_for_somebody = look
+        self._is_looked_at = False
         slot.set_state(SourceState.STARTING)
         path = known.path_of(self._subjects.group, self._settings)
         if definitions := await trio.to_thread.run_sync(known.read, path):
@@ -168,6 +182,9 @@ class NatsSource:
                 verb = "INFO"
                 state, reason = await self._look(client, slot, asked)
                 slot.set_state(state, reason)
+                self._is_looked_at = True
+                if self._looked_at is not None:
+                    self._looked_at.set()
                 many = len(self._workers)
                 if asked or state is not SourceState.READY:
                     pause_s = LOOK_S + many * LOOK_EACH_S if state is SourceState.READY else AGAIN_S
