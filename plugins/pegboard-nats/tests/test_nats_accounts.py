@@ -385,6 +385,23 @@ async def test_workers_of_one_group_serve_with_its_key(group_server: NatsServer,
         await store.aclose()
 
 
+async def test_the_first_call_of_a_host_that_has_no_link_yet_is_recorded(
+    group_server: NatsServer, group_keys: Path
+) -> None:
+    """The worker was told to make the stream of records, which it may not."""
+    servers = settings_of(group_server, group_keys, "worker-a").link("worker", role="worker", group="a")
+    own = {"servers": [group_server.url], "credentials": str(group_keys / "host.nk"), "claims": True}
+    config = {"plugins": {"nats": own}, "tools": {"act": {"executor": "nats:a"}}}
+    async with open_host({}, []) as board, open_client(servers) as client, trio.open_nursery() as nursery:
+        board.add(act)
+        await nursery.start(Worker(board, client, wire.Subjects("pb", "a"), concurrency=9, drain_s=9).run)
+        async with open_host(config, [pegboard_nats.plugin]) as host:
+            host.add(act)
+            with trio.fail_after(30):
+                assert (await host.session().call("act")).text == "done"
+        nursery.cancel_scope.cancel()
+
+
 async def test_a_worker_of_one_group_hears_and_reads_nothing_of_another(
     group_server: NatsServer, group_keys: Path
 ) -> None:

@@ -104,12 +104,12 @@ class RemoteCalls:
             text = f"calls are nested {CALL_LEVELS} deep over hosts; a tool probably calls itself"
             raise ToolError(ErrorCode.FORBIDDEN, text, reason="depth", executed=False)
         body, where = wire.to_bytes(arguments), self._where(context, tool, fingerprint, nested, is_counted)
-        if self._claims:
-            await self._require_records()
         claim, again, pause_s = self._claim(), False, PAUSE_S[0]
         now = trio.current_time()
         until = now + ASK_AGAIN_S
         while True:
+            if self._claims:
+                await self._require_records()
             try:
                 return await self._once(context, tool, body, where, claim, now)
             except _NotTakenError as problem:
