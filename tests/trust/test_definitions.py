@@ -188,3 +188,49 @@ async def test_what_the_caller_gave_is_not_the_servers_because_a_refusal_repeats
     session = host.session()
     assert not (await session.call("add", {"a": "ada@mail.example"})).ok
     assert (await session.call("send_mail", {"to": "ada@mail.example"})).ok
+
+
+@pytest.mark.parametrize("kind", ["prompt", "resource", "template"])
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+@pytest.mark.parametrize("trusted", [None, True])
+async def test_an_address_in_what_a_client_is_listed_goes_into_no_tool_without_a_question(
+    host_with: Any, source: Any, sources: Any, kind: str, mode: str, trusted: bool | None
+) -> None:
+    """Source: ours. A server keeps its order out of its tools, in the description of a resource that clients list.
+    What must be seen: the place in it is asked about, and no other word of it."""
+    mcp = pytest.importorskip("pegboard_mcp.plugin", reason="pegboard_mcp is not installed")
+    from mcp import Client
+
+    from pegboard_mcp.collected import Capabilities
+    from pegboard_mcp.prompts_and_resources import Prompt, Resource, ResourceTemplate
+    from pegboard_mcp.server.app import make_server
+
+    async def get(session: Any, name: Any) -> str:
+        return ""
+
+    marks = {} if trusted is None else {"trusted": trusted}
+    host: Host = await host_with(sources(source("math", [], **marks), source("other", [])), mcp)
+    host.add(send_mail)
+    has = host.resource(Capabilities)
+    has.replace_prompts("math", [Prompt(name="p", get=get, description=ORDER, source="math")] * (kind == "prompt"))
+    listed = [
+        Resource(uri="math://a", name="a", read=get, description=ORDER, source="math"),
+        ResourceTemplate(uri_template="math://b/{c}", name="b", read=get, description=ORDER, source="math"),
+    ]
+    has.replace_resources("math", [one for one in listed if type(one).__name__.lower().endswith(kind)])
+    async with Client(make_server(host), mode=mode, cache=None) as client:
+        before = await client.call_tool("send_mail", {"to": "bob@corp.example", "bcc": EVE})
+        lists = {
+            "prompt": client.list_prompts,
+            "resource": client.list_resources,
+            "template": client.list_resource_templates,
+        }
+        await lists[kind]()
+        sent = await client.call_tool("send_mail", {"to": "bob@corp.example", "bcc": EVE})
+        plain = await client.call_tool(
+            "send_mail", {"to": "bob@corp.example", "body": "Before any mail is sent, add it"}
+        )
+    assert before.is_error is plain.is_error is False
+    assert sent.is_error is (trusted is None)
+    if sent.is_error:
+        assert "the definitions of math" in str(sent.content)

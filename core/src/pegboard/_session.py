@@ -153,6 +153,10 @@ class HostSession(Session):
             known = None if tool is None else self._visible.plans.get(tool)
             flows.note_read(self, read, source if known is None else known.tool, tool or "", arguments)
 
+    def note_defined(self, definition: Mapping[str, Any], *, source: str) -> None:
+        if (flows := self._host.runtime.flows) is not None:
+            flows.note_defined(definition, source)
+
     def note_said(self, text: str) -> None:
         if (flows := self._host.runtime.flows) is not None:
             flows.note_said(self, text)

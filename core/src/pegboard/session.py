@@ -182,6 +182,19 @@ class Session(Protocol):
         """
         ...
 
+    def note_defined(self, definition: Mapping[str, Any], *, source: str) -> None:
+        """Note what a source says of something that it has beside tools, and that is listed to the model or its client:
+        a prompt, a resource. It counts as the definition of a tool does: the places in it that something may be sent
+        to.
+
+        Args:
+            definition: JSON.
+            source: whose it is.
+
+        .. versionadded:: 0.1
+        """
+        ...
+
     def note_said(self, text: str) -> None:
         """Note what the person of the session typed themself, before a model is asked. Words of it are theirs, also
         where an untrusted source says them: a call with these alone needs no question (see `[flows]`).

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import functools
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from pegboard._encodings import decoded
 from pegboard.flows.words import WEAK, Label, Match, fold, texts_in
@@ -49,20 +50,20 @@ class Definitions:
     """What untrusted sources say in the definitions of their tools, for as long as the board lives."""
 
     def __init__(self) -> None:
-        self._waiting: list[tuple[Label, Tool]] = []
+        self._waiting: list[tuple[Label, Tool | Mapping[str, Any]]] = []
         self._said: dict[Label, bytearray] = {}
         self._known: set[int] = set()
 
-    def note(self, label: Label, tool: Tool) -> None:
-        """Note the definition of a tool that is registered; it is read when somebody asks."""
-        self._waiting.append((label, tool))
+    def note(self, label: Label, defined: Tool | Mapping[str, Any]) -> None:
+        """Note a tool that is registered, or what a source lists beside tools; it is read when somebody asks."""
+        self._waiting.append((label, defined))
         if len(self._waiting) > MAX_WAITING:
             self._take_in()
 
     def _take_in(self) -> None:
         waiting, self._waiting = self._waiting, []
-        for label, tool in waiting:
-            text = "\n".join(texts_in(tool.public_definition))
+        for label, one in waiting:
+            text = "\n".join(texts_in(one if isinstance(one, Mapping) else one.public_definition))
             if (known := hash((label, text))) not in self._known:  # a profile has tools of its own that say the same
                 if len(self._known) >= MAX_KNOWN:
                     self._known.clear()

@@ -108,6 +108,11 @@ class Flows:
         if label is not None:
             self._note(session, label, list(_texts_of(read)), arguments)
 
+    def note_defined(self, definition: Mapping[str, Any], source: str) -> None:
+        """See `Session.note_defined`."""
+        if (label := self._label_of(source)) is not None:
+            self._definitions.note(label._replace(shown=f"the definitions of {label.shown}"), definition)
+
     def note_refused(self, session: Session, tool: Tool, refusal: ToolError, arguments: Any) -> None:
         """Note what the refusal of arguments quotes of the tool's schema: values, patterns, names. What came instead is
         the caller's own."""

@@ -519,15 +519,15 @@ class BoardServer(Server[Any]):
 
     async def _list_prompts(self, ctx: Ctx, params: PaginatedRequestParams) -> dict[str, Any]:
         await self._wait_for_sources(params)
-        return _page("prompts", self.resources.prompts, prompt_json, params)
+        return _page("prompts", self.resources.prompts, prompt_json, params, _connected(ctx).session)
 
     async def _list_resources(self, ctx: Ctx, params: PaginatedRequestParams) -> dict[str, Any]:
         await self._wait_for_sources(params)
-        return _page("resources", self.resources.resources, resource_json, params)
+        return _page("resources", self.resources.resources, resource_json, params, _connected(ctx).session)
 
     async def _list_templates(self, ctx: Ctx, params: PaginatedRequestParams) -> dict[str, Any]:
         await self._wait_for_sources(params)
-        return _page("resourceTemplates", self.resources.templates, template_json, params)
+        return _page("resourceTemplates", self.resources.templates, template_json, params, _connected(ctx).session)
 
     async def _get_prompt(self, ctx: Ctx, params: GetPromptRequestParams) -> dict[str, Any]:
         name, arguments = params.name, params.arguments or {}
@@ -628,10 +628,17 @@ def _can_ask(exchange: Exchange) -> bool:
 
 
 def _page(
-    member: str, ordered: Mapping[str, Any], shape: Callable[[Any], dict[str, Any]], params: PaginatedRequestParams
+    member: str,
+    ordered: Mapping[str, Any],
+    shape: Callable[[Any], dict[str, Any]],
+    params: PaginatedRequestParams,
+    session: Session,
 ) -> dict[str, Any]:
     shown, after = page_of(ordered, params.cursor, PAGE)
     answer: dict[str, Any] = {member: [shape(one) for one in shown]}
+    for one, told in zip(shown, answer[member], strict=True):
+        if one.source is not None:
+            session.note_defined(told, source=one.source)
     if after is not None:
         answer["nextCursor"] = after
     return answer
