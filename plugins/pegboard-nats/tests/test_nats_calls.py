@@ -559,6 +559,32 @@ async def test_what_does_not_end_within_drain_s_is_unknown(nats_server: NatsServ
 # -- what is offered
 
 
+async def test_a_tool_that_reports_more_than_is_heard_is_not_lost(
+    nats_server: NatsServer, group: str, working: Any
+) -> None:
+    """Reports piled up, and the call was said to be lost; whoever is told slowly hears of the newest."""
+    count = 100_000
+
+    @tool
+    async def walk(context: CallContext) -> str:
+        """Take many steps."""
+        for number in range(count):
+            await context.progress(number + 1, count)
+        return "done"
+
+    heard: list[float] = []
+
+    async def progress(call_id: str, done: float, total: float | None, text: str | None) -> None:
+        heard.append(done)
+        await trio.testing.wait_all_tasks_blocked()
+
+    async with working(nats_server, group, walk), hosting(nats_server, group, expect=["walk"]) as host:
+        result = await host.session(on_progress=progress).call("walk")
+    assert result.text == "done"
+    assert heard == sorted(heard)
+    assert heard[-1] == count
+
+
 async def test_whoever_accepts_what_a_group_offers_waits_until_it_was_looked_at(
     nats_server: NatsServer, group: str, working: Any
 ) -> None:

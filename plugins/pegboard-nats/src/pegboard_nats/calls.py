@@ -244,6 +244,10 @@ class RemoteCalls:
         return ToolError(ErrorCode.OUTCOME_UNKNOWN, text, details)
 
 
+MAX_PROGRESS = 64
+"""Reports of progress that wait for whoever is told; of those that come meanwhile the newest is told alone."""
+
+
 class _Conversation:
     """What a worker says of one call.
 
@@ -261,17 +265,24 @@ class _Conversation:
         self._silences = 0
         self._questions = 0
         self._moot: trio.Event | None = None
+        self._reports = 0  # of progress, that wait to be told
+        self._newest: Message | None = None  # that came when these were many
         self._parts: list[bytes] = []
         self._size = 0
-        self.mailbox = client.replies(patience_s=alive_s, note=self._note_accepted)
+        self.mailbox = client.replies(patience_s=alive_s, note=self._note)
         self.instance: str | None = None
         self.is_taken = False
         self.is_over = False
 
-    def _note_accepted(self, message: Message) -> bool:
+    def _note(self, message: Message) -> bool:
         """Who has the call; nobody is woken for that. A worker that does not say who it is cannot be asked for it, and
         of two that say so the first has it."""
         kind = message.headers.get(wire.KIND)
+        if kind == wire.PROGRESS:
+            if self._reports >= MAX_PROGRESS:
+                self._newest = message
+                return True
+            self._reports += 1
         if kind != wire.ACCEPTED:
             if self._moot is not None and kind in (wire.RESULT, wire.PART):
                 self._moot.set()
@@ -312,11 +323,18 @@ class _Conversation:
             if kind == wire.PART:
                 self._take(message)
             elif kind == wire.PROGRESS:
-                await _report(context, message)
+                await self._report(context, message)
             elif kind == wire.ASK:
                 await self._ask(context, message)
             elif kind == wire.ACCEPTED:
                 raise _LostError("who accepted it did not say who it is")
+
+    async def _report(self, context: CallContext, message: Message) -> None:
+        self._reports -= 1
+        await _report(context, message)
+        if not self._reports and self._newest is not None:
+            newest, self._newest = self._newest, None
+            await _report(context, newest)
 
     def _turned_away(self, kind: str) -> NoReturn:
         """The worker does not do it.
