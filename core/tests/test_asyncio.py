@@ -235,7 +235,9 @@ def test_what_a_program_gives_that_cannot_be_awaited_is_an_error_at_once(run: Ru
             return asyncio.get_running_loop().run_in_executor(None, plain)
 
         async with opened() as host:
-            for given in (plain, failing, 3):
+            with pytest.raises(TypeError, match="confirm: expected an async function"):
+                host.session(confirm=3)  # type: ignore[arg-type]
+            for given in (plain, failing):
                 result = await host.session(confirm=given).call("wipe", timeout_s=20)  # type: ignore[arg-type]
                 assert (result.error.code, result.error.details["guard"]) == (ErrorCode.INTERNAL_ERROR, "confirmation")
                 session = host.session(confirm=eventual, on_progress=given)  # type: ignore[arg-type]

@@ -96,7 +96,8 @@ def by_progress(wait: Callable[[], Awaitable[Any]]) -> tuple[Any, dict[str, Any]
 
 SAYS = {
     by_the_tool: "the tool 'it' waits for {loop}, ",
-    by_confirm: "the function 'confirm' of the session waits for {loop}, ",
+    by_confirm: "the guard 'confirmation' failed, so the call was refused; "
+    "the function 'confirm' of the session waits for {loop}, ",
     by_confirm_in_the_tool: "the function 'confirm' of the session waits for {loop}, ",
     by_elicit: "the function 'confirm' of the session waits for {loop}, ",
     by_progress: "the function 'on_progress' of the session waits for {loop}, ",

@@ -14,7 +14,7 @@ from pegboard._frozen import EMPTY
 from pegboard.contract import Outcome
 from pegboard.dialects._common import MAX_ID, call_of, id_of
 from pegboard.errors import ErrorCode, Retry, ToolError
-from pegboard.pipeline.classify import missing_loop, pass_on, timed_out
+from pegboard.pipeline.classify import GivenError, missing_loop, pass_on, timed_out
 from pegboard.pipeline.normalise import clean_error
 from pegboard.pipeline.stages import Heard, Trace, asked_here
 from pegboard.registry import Page, page_of
@@ -91,6 +91,9 @@ class HostSession(Session):
             raise TypeError(
                 f"user_id: expected text or None, got {type(user_id).__name__}; str(...) makes text of a number"
             )
+        for name, given in (("confirm", confirm), ("on_progress", on_progress)):
+            if given is not None and not callable(given):
+                raise TypeError(f"{name}: expected an async function or None, got {type(given).__name__}")
         self._host = host
         self._visible = visible
         self._confirm = confirm
@@ -491,6 +494,9 @@ class HostSession(Session):
         return shown
 
 
+_NOT_AWAITABLE = ("can't be used in 'await' expression", "can't be awaited")  # before and since Python 3.14
+
+
 @contextlib.contextmanager
 def _of_the_program(function: str) -> Iterator[None]:
     """What a program gave to a session fails as its own, not as the tool's, where it waits for the other loop."""
@@ -498,15 +504,17 @@ def _of_the_program(function: str) -> Iterator[None]:
         yield
     except (AttributeError, RuntimeError, TypeError) as problem:
         loop = missing_loop(problem)
-        if loop is None:
+        if loop is None and not any(words in str(problem) for words in _NOT_AWAITABLE):
             raise
+        if loop is None:
+            why = f"the function {function!r} of the session cannot be awaited: write it as `async def`"
+            raise GivenError(why) from problem
         cure = (
             "runs on trio here: write it with trio or anyio, or open the host by pegboard.asyncio.open_host"
             if loop == "asyncio"
             else "runs in the loop of asyncio here: write it with asyncio, or open the host under trio"
         )
-        why = f"the function {function!r} of the session waits for {loop}, and {cure}"
-        raise ToolError(ErrorCode.INTERNAL_ERROR, why, retry=Retry.NEVER.value) from problem
+        raise GivenError(f"the function {function!r} of the session waits for {loop}, and {cure}") from problem
 
 
 def _shown(name: Any) -> str:

@@ -36,7 +36,7 @@ from pegboard._renamed import Former
 from pegboard.context import CallContext
 from pegboard.session import HOST_ENDED
 from pegboard.sync import HostInThread, HostThread, SessionInThread
-from pegboard.tools import Tool, is_async, tool
+from pegboard.tools import Tool, as_tool, is_async
 
 if TYPE_CHECKING:
     import os
@@ -201,7 +201,7 @@ class AsyncioHost(HostInThread):
 
     def add(self, *tools: Tool | Callable[..., Any]) -> None:
         """Register tools, or functions that become some; see `Host.add`. Async ones run in this loop."""
-        super().add(*(self._in_this_loop(one if isinstance(one, Tool) else tool(one)) for one in tools))
+        super().add(*(self._in_this_loop(as_tool(one)) for one in tools))
 
     def watch(self, watcher: Callable[[Snapshot, Snapshot], None]) -> Callable[[], None]:
         """Call `watcher(old, new)`, in this loop, after every change of the tools; returns what ends the watch."""
@@ -223,8 +223,8 @@ class AsyncioHost(HostInThread):
         **options: Any,
     ) -> AsyncioSession:
         """A session; takes what `Host.session` takes. `confirm` and `on_progress` run in this loop."""
-        asking = None if confirm is None else partial(_over, self._loop, confirm)
-        telling = None if on_progress is None else partial(_over, self._loop, on_progress)
+        asking = partial(_over, self._loop, confirm) if callable(confirm) else confirm
+        telling = partial(_over, self._loop, on_progress) if callable(on_progress) else on_progress
         session = self._open_session(user_id, confirm=asking, on_progress=telling, **options)
         return AsyncioSession(session, self._thread)
 

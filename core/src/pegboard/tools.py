@@ -448,7 +448,12 @@ def _make_tool(function: Callable[..., Any], options: Mapping[str, Any]) -> Tool
     fields = {key: value for key, value in options.items() if key not in _MARKS and value is not None}
     where = getattr(function, "__qualname__", repr(function))
     if not callable(function):
-        raise ToolDefinitionError(f"@tool takes a function, got {type(function).__name__}")
+        hint = None
+        if isinstance(function, str):
+            hint = f"an option has a name: @tool(name={function[:60]!r})"
+        elif isinstance(function, (list, tuple, set, frozenset)):
+            hint = "give them one by one: add(*tools)"
+        raise ToolDefinitionError(f"@tool takes a function, got {type(function).__name__}", hint=hint)
     if unknown := sorted(options.keys() - _OPTIONS):
         from pegboard.schema.near import nearest
 
@@ -470,6 +475,17 @@ def _make_tool(function: Callable[..., Any], options: Mapping[str, Any]) -> Tool
     if "input_schema" not in options:
         derived.signature.schema = made.input_schema
     return made
+
+
+def as_tool(given: Tool | Callable[..., Any]) -> Tool:
+    """A tool, or what `tool` makes of a function.
+
+    Raises:
+        ToolDefinitionError: it is neither, or cannot be made into one.
+
+    .. versionadded:: 0.1
+    """
+    return given if isinstance(given, Tool) else _make_tool(given, {})
 
 
 @attrs.frozen(eq=False, repr=False)

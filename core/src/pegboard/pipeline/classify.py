@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 log = logging.getLogger("pegboard.tool")
 
 
+class GivenError(RuntimeError):
+    """A function that a program gave to a session cannot be waited for. The text is ours, and may be told."""
+
+
 def pass_on(problem: BaseException) -> None:
     """Raise again what belongs to whoever called, bare; anything else is the fault of the code that raised it.
 
@@ -62,10 +66,11 @@ def classify(
     if isinstance(problem, ToolError):
         return problem
     _log(problem, tool, secrets)
+    told = isinstance(problem, GivenError)
     cure = _CURES.get(missing_loop(problem) or "", f"failed ({type(problem).__name__}); its cause is in the host's log")
     return ToolError(
         ErrorCode.INTERNAL_ERROR,
-        f"the tool {tool.name!r} {cure}",
+        str(problem) if told else f"the tool {tool.name!r} {cure}",
         exception=type(problem).__name__,
         retry=repeat_of(tool).value,
     )

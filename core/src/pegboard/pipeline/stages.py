@@ -20,7 +20,7 @@ import attrs
 from pegboard._frozen import thaw
 from pegboard.contract import Guard, Outcome, Stage, Timings, Verdict
 from pegboard.errors import ErrorCode, Fault, Retry, ToolError
-from pegboard.pipeline.classify import pass_on, repeat_of
+from pegboard.pipeline.classify import GivenError, pass_on, repeat_of
 from pegboard.pipeline.normalise import PlainError, check_output, to_result
 from pegboard.results import ToolResult
 from pegboard.tools import ToolCall
@@ -154,9 +154,10 @@ def _failed_guard(tool: Tool, guard: Guard, problem: BaseException) -> ToolError
     if isinstance(problem, ToolError):
         return problem
     log.error("guard %s of tool %s failed", guard.name, tool.name, exc_info=problem)
+    cause = str(problem) if isinstance(problem, GivenError) else "its cause is in the host's log"
     return GuardFailedError(
         ErrorCode.INTERNAL_ERROR,
-        f"the guard {guard.name!r} failed, so the call was refused; its cause is in the host's log",
+        f"the guard {guard.name!r} failed, so the call was refused; {cause}",
         guard=guard.name,
         executed=False,
         retry=Retry.SAME.value,

@@ -36,7 +36,7 @@ from pegboard.registry.plugins import Plugins, load_plugins, require_lists
 from pegboard.registry.sources import Sources, is_source
 from pegboard.registry.visible import ProfileTools, VisibleTools
 from pegboard.starting import collector_paused
-from pegboard.tools import READ_RESULT_NAME, Origin, Tool, tool
+from pegboard.tools import READ_RESULT_NAME, Origin, Tool, as_tool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -185,7 +185,7 @@ class Board:
         # Nothing is put in place before all are made: a fault of the third leaves the first two off the board as well.
         put: dict[str, PlanEntry] = {}
         for given in tools:
-            one = given if isinstance(given, Tool) else tool(given)
+            one = as_tool(given)
             if one.name in put or one.name in self.registry.plans:
                 raise ToolError(ErrorCode.CONFLICT, f"a tool named {one.name!r} is already registered", tool=one.name)
             put[one.name] = self._register(one if origin is PROGRAM else _from(one, origin))
@@ -230,6 +230,10 @@ class Board:
 
     def _require(self, names: Iterable[str]) -> None:
         for name in names:
+            if type(name) is not str:
+                raise ToolError(
+                    ErrorCode.INVALID_INPUT, f"name: expected the name of a tool, got {type(name).__name__}"
+                )
             if name not in self.registry.plans:
                 from pegboard.absence import not_found
 

@@ -318,6 +318,9 @@ class _SignatureReader:
             is_field = hints.is_field(default)
             if is_field:
                 hint, default = self._of_field(name, hint, default)
+            if hint is NOTHING and name in ("self", "cls") and name == parameters[0][0]:
+                made = "tool(an_object.method)" if name == "self" else "tool(TheClass.method)"
+                raise self.refuse(name, "it is a method, which wants its object", f"make a tool of a bound one: {made}")
             if hint is NOTHING:
                 raise self.refuse(name, "it has no type hint", f"write `{name}: str`, or `{name}: Any` for anything")
             try:
