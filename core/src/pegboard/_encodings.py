@@ -41,7 +41,8 @@ _BASE32 = re.compile(
 """RFC 4648, 6: in one case throughout, perhaps over lines, or over the parts of a name as the DNS has it. A short word
 of small letters has to begin as four characters of ASCII do, as few words of a text do."""
 _CODES = re.compile(r"[1-9]\d{1,2}(?:(?:[\s,;+()\[\]|/-]|chr){1,8}[1-9]\d{1,2}){5,}")
-"""Characters of ASCII by their numbers."""
+"""Characters of ASCII by their numbers, six or more of two digits or three."""
+_NOT_DIGITS = bytes(code for code in range(128) if not chr(code).isdigit())
 _HEX = re.compile(r"[2-7][0-9a-fA-F](?:[\s:,;.-]{0,2}(?:0x|\\x)?[0-9a-fA-F]{2}){5,}")
 """It begins with a letter or digit of ASCII, so that the letters of plain words need not be tried."""
 _BEFORE_HEX = re.compile(r"0x|[^0-9a-fA-F]")
@@ -93,9 +94,9 @@ def _may_hold_forms(text: str) -> bool:
         return True
     if len(text) < SHORTEST:
         return False
-    if _HEX.search(text) is not None or _CODES.search(text) is not None:
+    if _HEX.search(text) is not None or next(_of_codes(text), None) is not None:
         return True
-    return bool(_places_of_base64(text)) or next(_places_of_base32(text), None) is not None
+    return bool(_places_of_base64(text)) or next(_of_base32(text), None) is not None
 
 
 def _decoded_once(text: str) -> Iterator[Part]:
@@ -110,14 +111,9 @@ def _decoded_once(text: str) -> Iterator[Part]:
             pairs = digits[start : start + (len(digits) - start & ~1)]
             for plain in _readable(bytes.fromhex(pairs)):
                 yield Part("hexadecimal", plain, *found.span())
-    for found in _CODES.finditer(text):
-        yield Part("numbers of characters", "".join(map(chr, map(int, re.findall(r"\d+", found[0])))), *found.span())
+    yield from _of_codes(text)
     yield from _of_base64(text)
-    for found in _places_of_base32(text):
-        letters = "".join(filter(str.isalnum, found[0])).upper()
-        bits = 5 * len(letters)
-        for plain in _readable((int(letters.translate(_DIGITS), 32) >> bits % 8).to_bytes(bits // 8)):
-            yield Part("base32", plain, *found.span())
+    yield from _of_base32(text)
 
 
 def _rewritten(text: str) -> Iterator[tuple[str, str]]:
@@ -175,15 +171,31 @@ def _of_base64(text: str) -> Iterator[Part]:
                 yield Part("base64", plain, start, end)
 
 
+def _of_codes(text: str) -> Iterator[Part]:
+    if len(text.encode("ascii", "replace").translate(None, _NOT_DIGITS)) < 12:
+        return
+    for found in _CODES.finditer(text):
+        yield Part("numbers of characters", "".join(map(chr, map(int, re.findall(r"\d+", found[0])))), *found.span())
+
+
+def _of_base32(text: str) -> Iterator[Part]:
+    for found in _places_of_base32(text):
+        letters = "".join(filter(str.isalnum, found[0])).upper()
+        bits = 5 * len(letters)
+        for plain in _readable((int(letters.translate(_DIGITS), 32) >> bits % 8).to_bytes(bits // 8)):
+            yield Part("base32", plain, *found.span())
+
+
 def _places_of_base32(text: str) -> Iterator[re.Match[str]]:
     """Where base32 may stand: in words that are long enough, which the shape shows sooner than a search."""
-    shape = text.encode("ascii", "replace").translate(_SHAPE)
-    long, end = b"a" * SHORTEST_BASE32, 0
-    while (start := shape.find(long, end)) >= 0:
-        end = min(at if at >= 0 else len(shape) for at in (shape.find(b" ", start), shape.find(b".", start)))
-        if begin := _BASE32.search(text, start, end):
-            found = _BASE32.match(text, begin.start())
-            assert found is not None
+    shape = text.encode("ascii", "replace").translate(_SHAPE32) + b" "
+    end = 0
+    while (start := shape.find(_LONG32, end)) >= 0:
+        end = shape.find(b" ", start)
+        found = _BASE32.match(text, start)
+        if found is None and not text[start:end].islower() and (inside := _BASE32.search(text, start, end)):
+            found = _BASE32.match(text, inside.start())
+        if found is not None:
             yield found
             end = found.end()
 
@@ -206,6 +218,9 @@ _SHAPE = bytes(
     97 if chr(code).isalnum() or chr(code) in "+/_-" else 32 if chr(code).isspace() else 46 for code in range(128)
 ) + bytes(128)
 """For `bytes.translate`: a letter of base64 is `a`, a space a space, all else a dot."""
+_SHAPE32 = bytes(97 if chr(code).isalpha() or chr(code) in "234567" else 32 for code in range(128)) + bytes(128)
+_LONG32 = b"a" * SHORTEST_BASE32
+"""The same for base32: all else is a space."""
 _STANDARD = str.maketrans("-_", "+/", "=")
 
 
