@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import tracemalloc
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -205,6 +206,19 @@ async def test_of_two_workers_that_accept_the_first_is_asked_whether_it_lives(au
     client = Scripted([ACCEPTED, says(wire.ACCEPTED, Pb_Instance="w2")])
     await called(client)
     assert [subject for subject, _ in client.sent] == ["pb.g.call.act", "pb.g.alive.w1", "pb.g.cancel.w1"]
+
+
+def test_a_result_in_very_many_parts_takes_no_more_room_than_it_holds() -> None:
+    """Parts of two bytes took twenty times as much, up to some hundred megabytes."""
+    conversation = calls._Conversation(Scripted(()), wire.Subjects("pb", "g"), 1)
+    tracemalloc.start()
+    try:
+        for number in range(100_000):
+            conversation._take(Message("i", 1, None, {}, bytes((number % 251, 1))))
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert held < 1_000_000
 
 
 @pytest.mark.parametrize("kind", [wire.BUSY, wire.STALE])

@@ -267,8 +267,8 @@ class _Conversation:
         self._moot: trio.Event | None = None
         self._reports = 0  # of progress, that wait to be told
         self._newest: Message | None = None  # that came when these were many
-        self._parts: list[bytes] = []
-        self._size = 0
+        self._parts = 0
+        self._taken = bytearray()  # of all parts: however small they are, no more is kept than they hold
         self.mailbox = client.replies(patience_s=alive_s, note=self._note)
         self.instance: str | None = None
         self.is_taken = False
@@ -393,9 +393,9 @@ class _Conversation:
         return answer.payload == b"running"
 
     def _take(self, message: Message) -> None:
-        self._parts.append(message.payload)
-        self._size += len(message.payload)
-        if self._size > wire.MAX_RESULT:
+        self._parts += 1
+        self._taken += message.payload
+        if len(self._taken) > wire.MAX_RESULT:
             raise _LostError(f"its result is larger than {wire.MAX_RESULT:,} bytes")
 
     def _read_result(self, last: Message) -> ToolResult:
@@ -405,9 +405,9 @@ class _Conversation:
             ToolError: what came is not a result.
         """
         try:
-            if last.headers.get(wire.PARTS, "1") != str(len(self._parts)):
+            if last.headers.get(wire.PARTS, "1") != str(self._parts):
                 raise ValueError("a part of the result is missing")
-            result = ToolResult.from_json_text(b"".join(self._parts).decode("utf-8", "surrogatepass"))
+            result = ToolResult.from_json_text(self._taken.decode("utf-8", "surrogatepass"))
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             text = "the worker's answer cannot be read; the tool ran"
             raise ToolError(ErrorCode.UPSTREAM_ERROR, text, executed=True, retry=Retry.UNKNOWN.value) from None
