@@ -9,7 +9,7 @@ from typing import Any, NotRequired, TypedDict
 import attrs
 import pytest
 
-from pegboard import CallContext, ErrorCode, Guard, Layer, Limits, Stage, Tool, ToolResult, tool
+from pegboard import Annotations, CallContext, ErrorCode, Guard, Layer, Limits, Stage, Tool, ToolResult, tool
 
 
 class Named(TypedDict):
@@ -173,3 +173,34 @@ async def test_a_caller_that_changes_them_meanwhile_changes_no_call(hosted: Any,
     async with hosted(one) as host:
         assert (await host.session(confirm=confirm).call("it", given)).ok
     assert got == [value]
+
+
+@pytest.mark.parametrize("hint", [None, Any, list[int], dict[str, Any]])
+async def test_a_run_that_is_repeated_gets_what_was_validated(hosted: Any, make_plugin: Any, hint: Any) -> None:
+    value = {"inner": [1]} if hint == dict[str, Any] else [1, 2]
+    got: list[Any] = []
+
+    def it(value):  # type: ignore[no-untyped-def]
+        got.append(copy.deepcopy(value))
+        spoil(value)
+
+    it.__annotations__ = {"value": hint, "return": None}
+    it.__doc__ = "Note what it is given, and spoil it."
+    one = (
+        Tool(
+            name="it", description="Note.", input_schema={"type": "object"}, handler=it, run="inplace",
+            annotations=Annotations(idempotent=True),
+        )
+        if hint is None
+        else tool(run="inplace", idempotent=True)(it)
+    )  # fmt: skip
+
+    async def twice(context: CallContext, arguments: Mapping[str, Any], call_next: Any) -> ToolResult:
+        await call_next()
+        result: ToolResult = await call_next()
+        return result
+
+    plugin = make_plugin("p", make_layers=lambda tool: Layer("twice", twice))
+    async with hosted(one, plugins=[plugin]) as host:
+        assert (await host.session().call("it", {"value": value})).ok
+    assert got == [value, value]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from pegboard._frozen import thaw
 from pegboard._values import Shown
 from pegboard.errors import ErrorCode, Retry, ToolError
 from pegboard.pipeline.classify import pass_on, repeat_of, timed_out
@@ -83,7 +84,8 @@ def make_layered(
             if run.ran and not may_repeat:
                 return run.take(ToolResult.of_error(_ran_already(tool)), 0)
             ran_before, run.ran = run.ran, True
-            executed = execute(context, kwargs, call_id, started, trace)
+            # Each run has its own: a handler may change what it is given, and the next is to get what was validated.
+            executed = execute(context, thaw(kwargs) if may_repeat else kwargs, call_id, started, trace)
             result, size = await executed if waits else executed
             if result.error is not None and result.error.details.get("executed") is False:
                 run.ran = ran_before
