@@ -42,6 +42,7 @@ _BASE32 = re.compile(
 of small letters has to begin as four characters of ASCII do, as few words of a text do."""
 _CODES = re.compile(r"[1-9]\d{1,2}(?:(?:[\s,;+()\[\]|/-]|chr){1,8}[1-9]\d{1,2}){5,}")
 """Characters of ASCII by their numbers, six or more of two digits or three."""
+DIGITS_OF_CODES = 12
 _NOT_DIGITS = bytes(code for code in range(128) if not chr(code).isdigit())
 _HEX = re.compile(r"[2-7][0-9a-fA-F](?:[\s:,;.-]{0,2}(?:0x|\\x)?[0-9a-fA-F]{2}){5,}")
 """It begins with a letter or digit of ASCII, so that the letters of plain words need not be tried."""
@@ -94,9 +95,12 @@ def _may_hold_forms(text: str) -> bool:
         return True
     if len(text) < SHORTEST:
         return False
-    if _HEX.search(text) is not None or next(_of_codes(text), None) is not None:
+    if _HEX.search(text) is not None or _places_of_base64(text):
         return True
-    return bool(_places_of_base64(text)) or next(_of_base32(text), None) is not None
+    letters = text.encode("ascii", "replace")
+    if len(letters.translate(None, _NOT_DIGITS)) >= DIGITS_OF_CODES and _CODES.search(text) is not None:
+        return True
+    return _LONG32 in letters.translate(_SHAPE32) and next(_of_base32(text), None) is not None
 
 
 def _decoded_once(text: str) -> Iterator[Part]:
@@ -172,8 +176,6 @@ def _of_base64(text: str) -> Iterator[Part]:
 
 
 def _of_codes(text: str) -> Iterator[Part]:
-    if len(text.encode("ascii", "replace").translate(None, _NOT_DIGITS)) < 12:
-        return
     for found in _CODES.finditer(text):
         yield Part("numbers of characters", "".join(map(chr, map(int, re.findall(r"\d+", found[0])))), *found.span())
 

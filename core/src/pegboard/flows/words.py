@@ -532,18 +532,20 @@ def _telling_words(text: str) -> list[str]:
         if not word.isalpha():
             found[word] = None
             if not word.isalnum():
-                found.update(dict.fromkeys(part for part in _names_in(word) if not part.isalpha()))
+                found.update((part, None) for part in _names_in(word) if not part.isalpha())
     return list(found)[:MAX_PIECES]
 
 
-def _names_in(word: str) -> Iterator[str]:
-    """What a path or an address is made of, also without the kind of file, and label by label."""
-    for part in _BETWEEN_NAMES.split(word):
-        yield part
-        if "." in part:
-            if file := _FILE_NAME.fullmatch(part):
-                yield file[1]
-            yield from part.split(".")
+def _names_in(word: str) -> list[str]:
+    """What a path or an address is made of, also without the kind of file, and label by label; an address of mail goes
+    with its host."""
+    parts = _BETWEEN_NAMES.split(word)
+    for part in [one for one in parts if "." in one]:
+        if file := _FILE_NAME.fullmatch(part):
+            parts.append(file[1])
+        if "@" not in part:
+            parts += part.split(".")
+    return parts
 
 
 def _holder(folded: bytes, passages: Iterable[Passage], kept: list[_Generation]) -> Label | None:
