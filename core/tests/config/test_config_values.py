@@ -244,9 +244,24 @@ def test_values_are_taken_as_what_they_are_and_every_fault_is_told_at_once():
         "profiles.r.tags",
     }
     assert "leave out the quotes" in found["read_only"]
+    assert "leave out the quotes" in found["tools.b.concurrency"]
     assert "'timeout_s'" in found["timeout"]
     assert "'tags'" in found["profiles.r.tag"]
     assert "above zero" in found["approval_timeout_s"]
+
+
+@pytest.mark.parametrize(
+    ("section", "where", "hint"),
+    [
+        ({"timeout_s": "5"}, "timeout_s", "leave out the quotes"),
+        ({"timeout_s": "-0.5"}, "timeout_s", "leave out the quotes"),
+        ({"max_arguments_bytes": "1000"}, "max_arguments_bytes", "leave out the quotes"),
+        ({"profile": {"reader": {"tags": ["a"]}}}, "profile", "profiles are written as [profiles.NAME]"),
+    ],
+)
+def test_what_was_meant_is_told(section: dict[str, Any], where: str, hint: str) -> None:
+    assert hint in faults(lambda: load(section))[where]
+    assert "quotes" not in faults(lambda: load({"timeout_s": "soon"}))["timeout_s"]
 
 
 def test_a_plugins_faults_are_told_at_once_with_place_and_origin():

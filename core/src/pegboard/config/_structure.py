@@ -66,7 +66,11 @@ def _in_words(fault: Fault) -> Fault:
     expected = _TYPES.get(expected, expected)  # of a union the bare names
     got = re.sub(r"^(an object of \d+ \w+|an empty object)", "a table", fault.got).replace("an array of", "a list of")
     quoted = fault.expected == "a boolean" and fault.got.lower() in ('"true"', '"false"')
-    return attrs.evolve(fault, expected=expected, got=got, hint="leave out the quotes" if quoted else fault.hint)
+    quoted = quoted or bool(re.search(r"\b(number|integer)\b", fault.expected) and re.fullmatch(f'"{_NUMBER}"', got))
+    hint = "leave out the quotes" if quoted else fault.hint
+    if fault.path == ("profile",) and got.startswith("a table"):
+        hint = "profiles are written as [profiles.NAME]"
+    return attrs.evolve(fault, expected=expected, got=got, hint=hint)
 
 
 def read_loose(value: Any, kind: Any) -> Any:
