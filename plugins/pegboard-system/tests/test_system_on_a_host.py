@@ -276,7 +276,7 @@ def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pegboard_confine.kernel.abi_version", lambda: 2)
     found = probe()
     assert found.levels == ("rlimits",)
-    assert found.why["bubblewrap"] == "it is not installed"
+    assert found.why["bubblewrap"] == "bubblewrap is not installed"
     assert "Linux 6.2" in found.why["landlock"]
     assert found.best("rlimits") == "rlimits"
     assert found.best("landlock") is None

@@ -31,7 +31,7 @@ _SPAN = re.compile(r"(\d+(?:\.\d+)?)(s|m|h|d|w)")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 
-class Moment(click.ParamType):  # type: ignore[type-arg]  # click has had one since 8.4
+class Moment(click.ParamType[float]):
     """A span before now, as 30s, 5m, 1h, 2d, 1w; or a date with or without its time, local where it has no zone. It
     becomes seconds since the epoch."""
 

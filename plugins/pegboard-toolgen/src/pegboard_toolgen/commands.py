@@ -41,7 +41,7 @@ def toolgen() -> None:
     """
 
 
-class _Parts(click.ParamType):  # type: ignore[type-arg]  # click has had one since 8.4
+class _Parts(click.ParamType[frozenset[str]]):
     """Words of `--with`: parts, separated by commas."""
 
     name = "parts"
