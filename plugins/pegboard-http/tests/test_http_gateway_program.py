@@ -25,7 +25,11 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*PROGRAM, *arguments], capture_output=True, text=True, timeout=60, check=False)
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
+HANGUP = getattr(signal, "SIGHUP", signal.SIGTERM)
+"""A terminal that is closed."""
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 0), (signal.SIGINT, 130), (HANGUP, 0)])
 def test_the_program_serves_until_a_signal(number: signal.Signals, status: int) -> None:
     served = subprocess.Popen([*PROGRAM, "gateway", "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
@@ -45,7 +49,8 @@ def test_the_program_serves_until_a_signal(number: signal.Signals, status: int) 
 
 
 @pytest.mark.parametrize(
-    ("number", "status", "words"), [(signal.SIGTERM, 0, ""), (signal.SIGINT, 130, "interrupted\n")]
+    ("number", "status", "words"),
+    [(signal.SIGTERM, 0, ""), (signal.SIGINT, 130, "interrupted\n"), (HANGUP, 0, "")],
 )
 def test_the_inspector_is_served_beside_it_and_ends_with_it(number: signal.Signals, status: int, words: str) -> None:
     pytest.importorskip("pegboard_inspect", reason="pegboard-inspect is not installed")
