@@ -52,6 +52,8 @@ class FrozenList(list[Any]):
 
 
 EMPTY: Mapping[str, Any] = FrozenDict()
+_FLAT = frozenset((str, int, float, bool, type(None)))
+"""Types of values that hold no other: most arguments are such values alone, and are copied as a whole."""
 
 
 def freeze(value: Any) -> Any:
@@ -60,9 +62,10 @@ def freeze(value: Any) -> Any:
     if kind is FrozenDict or kind is FrozenList or kind is str:
         return value
     if isinstance(value, dict):
-        return FrozenDict({key: freeze(item) for key, item in value.items()})
+        is_flat = _FLAT.issuperset(map(type, value.values()))
+        return FrozenDict(value if is_flat else {key: freeze(item) for key, item in value.items()})
     if isinstance(value, (list, tuple)):
-        return FrozenList([freeze(item) for item in value])
+        return FrozenList(value if _FLAT.issuperset(map(type, value)) else [freeze(item) for item in value])
     return value
 
 
@@ -92,7 +95,8 @@ def thaw(value: Any) -> Any:
     .. versionadded:: 0.1
     """
     if isinstance(value, dict):
-        return {key: thaw(item) for key, item in value.items()}
+        is_flat = _FLAT.issuperset(map(type, value.values()))
+        return dict(value) if is_flat else {key: thaw(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [thaw(item) for item in value]
+        return list(value) if _FLAT.issuperset(map(type, value)) else [thaw(item) for item in value]
     return value

@@ -16,6 +16,7 @@ values that have a type. Anything else falls back to the profile's plain one, fo
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -83,7 +84,7 @@ class Compiled:
     optional: int = 0
     unions: int = 0
 
-    @property
+    @functools.cached_property
     def losses(self) -> tuple[Loss, ...]:
         """What the provider will not see, or not as it was."""
         return tuple(Loss(self.tool, shown(path), what) for path, what in self.lost)
