@@ -37,6 +37,7 @@ STEPS: dict[str, str] = {
     "pegboard-memory/_store": "it is shown; the order is that of writing",
     "pegboard-nats/tasks": "machines agree on it; forward by more than `task_ttl_s` what came is gone",
     "pegboard-nats/worker": SHOWN,
+    "pegboard-otel/lazy": "of a record, as the SDK has it of its spans: its times are those of the wall",
     "pegboard-tasks/_moments": "ids go on from the last of the process where the clock is set back",
     "pegboard-time/tools": "it is what is asked for",
     "pegboard-toolgen/_recorder": "of the program that is recorded, which is shown another day",

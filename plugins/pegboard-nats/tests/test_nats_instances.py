@@ -29,6 +29,7 @@ from pegboard_nats import link, tasks, wire
 from pegboard_nats.carrier import REQUEST, Carrier
 from pegboard_nats.client import Servers, open_client
 from pegboard_nats.link import open_link
+from pegboard_nats.mailbox import NotConnectedError
 from pegboard_nats.settings import NatsSettings
 from pegboard_nats.tasks import NatsTasks
 
@@ -350,6 +351,20 @@ async def store_of(settings: NatsSettings) -> AsyncIterator[NatsTasks]:
     async with open_link(settings) as link:
         await link.client.wait_connected()
         yield NatsTasks(settings)
+
+
+async def test_the_first_task_waits_for_the_link(settings: NatsSettings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tasks, "ASK_AGAIN_S", 60)
+    async with open_link(settings) as link:
+        assert not link.client.connected
+        store, first = NatsTasks(settings), record("first")
+        assert await store.put(first)
+        assert await store.get("first") == first
+    monkeypatch.setattr(tasks, "ASK_AGAIN_S", 0)
+    async with open_link(settings):
+        for ask in (lambda: store.put(first), lambda: store.get("first")):
+            with pytest.raises(NotConnectedError):
+                await ask()
 
 
 @pytest.mark.parametrize("size", [10, LONG])

@@ -22,6 +22,7 @@ import trio
 from pegboard import PluginError
 from pegboard_mcp import TaskRecord
 from pegboard_nats import jetstream, wire
+from pegboard_nats.calls import ASK_AGAIN_S
 from pegboard_nats.link import link_of
 from pegboard_nats.mailbox import NoRespondersError
 
@@ -55,7 +56,7 @@ class NatsTasks:
             LinkError, JetStreamError, trio.TooSlowError: it is not kept, or that is not known.
             PluginError: it is too large, or the server is too old.
         """
-        client = self._client
+        client = await self._linked()
         jetstream.require_ttl(client, "tasks")
         id_ = wire.escape(record.id)
         subject = f"{self._subjects}.{_owner(record)}.{id_}"
@@ -86,7 +87,7 @@ class NatsTasks:
         Raises:
             LinkError, JetStreamError, trio.TooSlowError: it is not known.
         """
-        client = self._client
+        client = await self._linked()
         found = await self._find(client, wire.escape(id_))
         if found is not None and "parts" in found:
             found = await self._joined(client, wire.escape(id_), found["parts"])
@@ -95,9 +96,13 @@ class NatsTasks:
     async def aclose(self) -> None:
         """The link is the host's."""
 
-    @property
-    def _client(self) -> Client:
-        return link_of(self._settings)
+    async def _linked(self) -> Client:
+        """The host's link. It comes a moment after the host itself, whose first task is not lost for that: it is waited
+        for as long as a call is asked again."""
+        client = link_of(self._settings)
+        with trio.move_on_after(ASK_AGAIN_S):
+            await client.wait_connected()
+        return client
 
     async def _find(self, client: Client, id_: str) -> dict[str, Any] | None:
         try:

@@ -14,7 +14,7 @@ there, the SDK makes every span.
 from __future__ import annotations
 
 import math
-from time import time_ns
+import time
 from typing import TYPE_CHECKING, Any
 
 from opentelemetry.context import Context
@@ -75,7 +75,7 @@ class Records:
             self._resource,
             attributes,
             start_time=started_ns,
-            end_time=time_ns(),
+            end_time=time.time_ns(),
             instrumentation_info=self._info,
             instrumentation_scope=self._scope,
         )
@@ -130,7 +130,7 @@ class LazyContext(Context):
         if above:
             super().__init__({key: value for key, value in above.items() if key != SPAN})
         self._records, self._name, self._attributes, self._above = records, name, attributes, above
-        self._started_ns = time_ns()
+        self._started_ns = time.time_ns()
 
     def span(self) -> trace_api.Span:
         """The span, which is made by the first who looks. After the end it can be asked for its ids alone."""
