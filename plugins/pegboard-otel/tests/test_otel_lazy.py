@@ -64,7 +64,7 @@ def lazily(tracer: Any) -> Any:
 @pytest.mark.parametrize("ids", [None, Ids()], ids=["their ids", "our ids"])
 @pytest.mark.parametrize("sampler", KNOWN)
 @given(parent=PARENTS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_a_record_is_what_the_sdk_would_have_exported(sampler: str, ids: Any, parent: SpanContext | None) -> None:
     # Invariant: where a record may stand for a span, the SDK samples it, and both are alike but for ids and times.
     _, tracer, exporter = made_by(KNOWN[sampler], id_generator=ids)

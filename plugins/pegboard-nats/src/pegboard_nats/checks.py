@@ -185,7 +185,10 @@ async def _try_one(servers: Servers, prefix: str, groups: tuple[str, ...], other
 
     async with open_client(servers) as client:
         with trio.move_on_after(CONNECT_S):
-            await client.wait_connected()
+            if servers.credentials is None and len(servers.urls) == 1:
+                await client.wait_changed()  # who has no key is refused, as a rule, and need not ask again
+            else:
+                await client.wait_connected()
         if not client.connected:
             return _Tried(client.trouble or "it does not answer")
         no_streams = _why_no_streams(client)
