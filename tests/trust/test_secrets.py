@@ -158,6 +158,31 @@ PLAIN = [
 ]
 
 
+@given(
+    st.text("aA1=:._%\\ \n\u2028é", max_size=9),
+    st.recursive(
+        st.none() | st.integers() | st.text("aA1=:", max_size=9),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text("pasword", max_size=9), inner, max_size=3),
+        max_leaves=6,
+    ),
+)
+def test_what_is_not_looked_through_holds_no_key(text: str, data: Any) -> None:
+    """Invariant: a result that counts as short is one in which nothing would be replaced."""
+    from pegboard.config._policies import PolicyTable
+    from pegboard.flows.words import texts_in
+    from pegboard.secrets.mask import _is_short
+
+    words = ("allow", "mask", "refuse")
+    mask = SecretMask(PolicyTable.of({}, words), lambda: ["aA1", "aA1=:aA1="], lambda one: (), lambda one: True)
+    texts = [text, *texts_in(data)]
+    if not _is_short(ToolResult.text(text, data={"result": data})):
+        assert max(map(len, texts)) >= 8
+        return
+    found: set[str] = set()
+    assert [mask._masked(one, found) for one in texts] == texts
+    assert not found
+
+
 @pytest.mark.parametrize("text", PLAIN)
 def test_what_only_speaks_of_keys_is_none(text: str) -> None:
     assert list(find_shapes(text)) == []

@@ -26,8 +26,8 @@ from pegboard.content import CONTENT_TYPES, TextContent, text_in
 from pegboard.errors import ErrorCode, Retry, ToolError
 from pegboard.limits import ENCODED_LEVELS
 from pegboard.results import ToolResult, noted
-from pegboard.secrets.shapes import NAMED, is_distinct, is_named_secret, long_words, replace_shapes
-from pegboard.secrets.texts import bytes_of_base64, with_texts, with_texts_of, with_texts_of_block
+from pegboard.secrets.shapes import MIN_SECRET, NAMED, is_distinct, is_named_secret, long_words, replace_shapes
+from pegboard.secrets.texts import bytes_of_base64, has_text, with_texts, with_texts_of, with_texts_of_block
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -49,6 +49,19 @@ withheld. Bytes that are not text are not looked through."""
 
 MAX_ENCODED = 131_072
 """Characters of a text in which other forms are looked for, beside those of the text as a whole."""
+
+
+def _is_short(result: ToolResult) -> bool:
+    """Whether no text in it is as long as a key, as of most tools that count something: it is not made anew."""
+    for block in result.content:
+        if type(block) is not TextContent or len(block.text) >= MIN_SECRET:
+            return False
+    details = result.details
+    return (
+        result.error is None
+        and not has_text(result.data, MIN_SECRET)
+        and not (details and has_text(details, MIN_SECRET))
+    )
 
 
 class SecretMask:
@@ -81,7 +94,7 @@ class SecretMask:
     def mask_result(self, tool: Tool, result: ToolResult) -> ToolResult:
         """The result of a tool as a model may read it."""
         policy = self._settings.judge(self._settings.said_from(tool), None)
-        if policy == "allow":
+        if policy == "allow" or _is_short(result):
             return result
         found: Found = set()
         change, named = partial(self._masked, found=found), partial(self._masked_member, found=found)

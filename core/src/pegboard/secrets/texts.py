@@ -81,6 +81,22 @@ def with_texts_of(value: Any, change: Change, named: Named | None = None) -> Any
     return value
 
 
+NUMBERS = frozenset((int, float, bool, type(None)))
+"""Types of values that are not texts and hold none."""
+
+
+def has_text(value: Any, length: int) -> bool:
+    """Whether a text of so many characters stands in a JSON value, the names of members included."""
+    if isinstance(value, str):
+        return len(value) >= length
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if len(key) >= length or (type(item) not in NUMBERS and has_text(item, length)):
+                return True
+        return False
+    return isinstance(value, (list, tuple)) and any(has_text(item, length) for item in value)
+
+
 _BASE64 = re.compile(r"[A-Za-z0-9+/_\-\r\n]{16,}={0,2}\s*")
 _STANDARD = str.maketrans("-_", "+/", "=\r\n")
 
