@@ -80,7 +80,17 @@ def test_the_files_are_secret_and_never_written_over(keys: Path) -> None:
     assert not any(seed in (keys / "nats-server.conf").read_text() for seed in seeds)
 
 
-async def test_hosts_call_workers_answer_and_limits_are_counted(server: NatsServer, keys: Path) -> None:
+async def call_a_worker(server: NatsServer, keys: Path, worker: str, group: str, of: str | None = None) -> None:
+    """A host calls a worker that has that key: questions, large results, records of calls, what became of one.
+
+    Args:
+        server: of them.
+        keys: the folder of the keys.
+        worker: the name of its key.
+        group: which it serves.
+        of: the group that alone its key is for; None: it is for all.
+    """
+
     @tool
     async def large(size: int, context: CallContext) -> str:
         """Ask, and be large."""
@@ -89,16 +99,16 @@ async def test_hosts_call_workers_answer_and_limits_are_counted(server: NatsServ
     async def person(confirmation: Any) -> bool:
         return True
 
-    own = {"servers": [server.url], "groups": {"g": {}}, "credentials": str(keys / "host.nk"), "claims": True}
+    own = {"servers": [server.url], "groups": {group: {}}, "credentials": str(keys / "host.nk"), "claims": True}
     config = {"plugins": {"nats": own}}
-    workers = settings_of(server, keys, "worker")
+    workers = settings_of(server, keys, worker)
     async with (
         open_host({}, []) as board,
-        open_client(workers.link("worker", role="worker")) as client,
+        open_client(workers.link("worker", role="worker", group=of)) as client,
         trio.open_nursery() as nursery,
     ):
         board.add(large)
-        await nursery.start(Worker(board, client, wire.Subjects("pb", "g"), concurrency=9, drain_s=9).run)
+        await nursery.start(Worker(board, client, wire.Subjects("pb", group), concurrency=9, drain_s=9).run)
         async with open_host(config, [pegboard_nats.plugin]) as host:
             with trio.fail_after(30):
                 while "large" not in host.tools:
@@ -106,12 +116,16 @@ async def test_hosts_call_workers_answer_and_limits_are_counted(server: NatsServ
             result = await host.session("ada", confirm=person).call("large", {"size": 90_000})
             assert len(result.text) == 90_000
         host_key = settings_of(server, keys, "host")
-        assert await _with_link(host_key, "test", "host", _state_asked, "pb", "g", "never-begun") is None
+        assert await _with_link(host_key, "test", "host", _state_asked, "pb", group, "never-begun") is None
         watcher = settings_of(server, keys, "watcher")
         async with open_client(watcher.link("watcher", role="watcher")) as looking:
             await looking.wait_connected()
-            assert [one["metadata"]["group"] for one in (await find_workers(looking, "STATS", "pb")).answers] == ["g"]
+            assert [one["metadata"]["group"] for one in (await find_workers(looking, "STATS", "pb")).answers] == [group]
         nursery.cancel_scope.cancel()
+
+
+async def test_hosts_call_workers_answer_and_limits_are_counted(server: NatsServer, keys: Path) -> None:
+    await call_a_worker(server, keys, "worker", "g")
     for role in ("host", "worker"):
         store = NatsStore(settings_of(server, keys, role))
         assert await store.claim(f"key-{role}", 60) == 0
@@ -344,39 +358,9 @@ def test_each_group_has_a_key_of_its_own(group_keys: Path) -> None:
 
 
 async def test_workers_of_one_group_serve_with_its_key(group_server: NatsServer, group_keys: Path) -> None:
-    """Calls, questions, large results, records of calls, what became of one, and limits that a host counted first."""
-
-    @tool
-    async def large(size: int, context: CallContext) -> str:
-        """Ask, and be large."""
-        return "x" * size if await context.confirm("So large?") else ""
-
-    async def person(confirmation: Any) -> bool:
-        return True
-
+    """As workers of all groups do; limits have to be counted by a host first."""
     server, keys = group_server, group_keys
-    own = {"servers": [server.url], "groups": {"a": {}}, "credentials": str(keys / "host.nk"), "claims": True}
-    settings = settings_of(server, keys, "worker-a")
-    async with (
-        open_host({}, []) as board,
-        open_client(settings.link("worker", role="worker", group="a")) as client,
-        trio.open_nursery() as nursery,
-    ):
-        board.add(large)
-        await nursery.start(Worker(board, client, wire.Subjects("pb", "a"), concurrency=9, drain_s=9).run)
-        async with open_host({"plugins": {"nats": own}}, [pegboard_nats.plugin]) as host:
-            with trio.fail_after(30):
-                while "large" not in host.tools:
-                    await host.wait_source_moved()
-            result = await host.session("ada", confirm=person).call("large", {"size": 90_000})
-            assert len(result.text) == 90_000
-        host_key = settings_of(server, keys, "host")
-        assert await _with_link(host_key, "test", "host", _state_asked, "pb", "a", "never-begun") is None
-        watcher = settings_of(server, keys, "watcher")
-        async with open_client(watcher.link("watcher", role="watcher")) as looking:
-            await looking.wait_connected()
-            assert [one["metadata"]["group"] for one in (await find_workers(looking, "STATS", "pb")).answers] == ["a"]
-        nursery.cancel_scope.cancel()
+    await call_a_worker(server, keys, "worker-a", "a", of="a")
     for name, group in (("host", None), ("worker-b", "b")):
         with at_worker_of(group) if group else contextlib.nullcontext():
             store = NatsStore(settings_of(server, keys, name))
