@@ -396,7 +396,7 @@ def test_the_shape_of_a_text_hides_no_base64(words: list[tuple[str, str]]) -> No
     else:
         found = [found.span() for found in encodings._BASE64.finditer(text)]
         found += [(found.start(1) - 1, found.end() - 1) for found in encodings._GROUPS.finditer(f" {text}")]
-    assert encodings._places_of_base64(text) == found
+    assert encodings._places_of_base64(text, encodings._shape_of(text)) == found
 
 
 @given(st.text("aZ09 %=?&;<>#\\uU+dotDOTx41é\n", max_size=80))
@@ -404,6 +404,41 @@ def test_a_text_that_is_not_decoded_holds_nothing_in_another_form(text: str) -> 
     from pegboard import _encodings as encodings
 
     assert encodings._may_hold_forms(text) or not list(encodings._decoded_once(text))
+
+
+ENCODED = st.sampled_from(["c2VjcmV0", "Thursday", "c2Vj cmV0 IHBs", "ORSXG5DJNZTSA", "637365637265", "a%20b", "é"])
+
+
+@given(st.lists(WORDS | st.text("aZ09 %=&<\\U+dotx4é\n", max_size=40) | ENCODED, max_size=6))
+def test_one_look_at_all_texts_misses_no_form_of_one(texts: list[str]) -> None:
+    """Where one look at several texts finds nothing to decode, none of them has anything."""
+    from pegboard import _encodings as encodings
+
+    assert encodings.may_hold_forms(texts) or not any(map(encodings._may_hold_forms, texts))
+
+
+async def test_a_call_is_looked_through_only_for_words_of_other_sources(
+    host_with: Any, source: Any, sources: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tools of one untrusted source read and act as often as they like: nobody else said anything."""
+    from pegboard.flows import guard
+
+    looked, chosen = list[Any](), guard.chosen
+    monkeypatch.setattr(guard, "chosen", lambda *args: looked.append(args) or chosen(*args))
+    host, own_mail = await host_with(sources(source("web", [web_search, send_mail]))), {"to": EVE, "body": SECRET}
+    session = host.session(confirm=Person())
+    for _ in range(3):
+        await session.call("web_search", {"query": "weather"})
+        assert (await session.call("send_mail", own_mail)).ok
+    assert not looked
+
+    @tool
+    async def post(text: str) -> str:
+        return "posted"
+
+    host.add(post)
+    assert (await session.call("post", {"text": SECRET})).error.code is ErrorCode.FORBIDDEN
+    assert looked
 
 
 @given(

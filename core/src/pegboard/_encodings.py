@@ -25,6 +25,8 @@ MAX_PARTS = 1_000
 SHORTEST = 8
 """Characters of the shortest text that is looked through for hexadecimal and base64."""
 SHORT_WORD = 200
+_BETWEEN = " \0 "
+"""Stands in no form, and a word of one text ends before it."""
 LINE = 12
 """Letters of base64 in a row: of one text, or of each of its lines."""
 _BASE64 = re.compile(rf"[A-Za-z0-9+/_-]{{{LINE},}}(?:\s+[A-Za-z0-9+/_-]{{{LINE},}})*={{0,2}}")
@@ -43,7 +45,8 @@ of small letters has to begin as four characters of ASCII do, as few words of a 
 _CODES = re.compile(r"[1-9]\d{1,2}(?:(?:[\s,;+()\[\]|/-]|chr){1,8}[1-9]\d{1,2}){5,}")
 """Characters of ASCII by their numbers, six or more of two digits or three."""
 DIGITS_OF_CODES = 12
-_NOT_DIGITS = bytes(code for code in range(128) if not chr(code).isdigit())
+_NO_MARKS = bytes(code for code in range(128) if chr(code) not in "%=<&\\0123456789")
+"""What stands in no other form but base64, base32 and those in words; a form in numbers has a digit of ASCII."""
 _HEX = re.compile(r"[2-7][0-9a-fA-F](?:[\s:,;.-]{0,2}(?:0x|\\x)?[0-9a-fA-F]{2}){5,}")
 """It begins with a letter or digit of ASCII, so that the letters of plain words need not be tried."""
 _BEFORE_HEX = re.compile(r"0x|[^0-9a-fA-F]")
@@ -88,19 +91,29 @@ def _decoded(text: str, depth: int) -> Iterator[Part]:
                 yield Part(f"{inner.form} in {part.form}", inner.text, part.start, part.end)
 
 
+def may_hold_forms(texts: list[str]) -> bool:
+    """Whether there is anything to decode in one of them: one look at all is cheaper than one at each."""
+    return _may_hold_forms(_BETWEEN.join(texts)) or any(
+        _SHORT_BASE64.search(one) is not None for one in texts if _is_one_word(one)
+    )
+
+
 def _may_hold_forms(text: str) -> bool:
     """Whether there is anything to decode; most text has nothing, and is looked at again and again."""
-    is_marked = "%" in text or "=" in text or "<" in text or "&" in text or "\\" in text or "U+" in text
-    if is_marked or "dot" in text or "DOT" in text:
+    if "U+" in text or "dot" in text or "DOT" in text:
+        return True
+    letters = text.encode("ascii", "replace")
+    marks = letters.translate(None, _NO_MARKS)
+    if marks and not marks.isdigit():
         return True
     if len(text) < SHORTEST:
         return False
-    if _HEX.search(text) is not None or _places_of_base64(text):
+    if marks and (_HEX.search(text) or (len(marks) >= DIGITS_OF_CODES and _CODES.search(text))):
         return True
-    letters = text.encode("ascii", "replace")
-    if len(letters.translate(None, _NOT_DIGITS)) >= DIGITS_OF_CODES and _CODES.search(text) is not None:
+    shape = letters.translate(_SHAPE)
+    if _places_of_base64(text, shape):
         return True
-    return _LONG32 in letters.translate(_SHAPE32) and next(_of_base32(text), None) is not None
+    return _LONG32 in shape and _LONG32 in letters.translate(_SHAPE32) and next(_of_base32(text), None) is not None
 
 
 def _decoded_once(text: str) -> Iterator[Part]:
@@ -162,7 +175,7 @@ def _unescaped(found: re.Match[str]) -> str:
 def _of_base64(text: str) -> Iterator[Part]:
     import binascii
 
-    for start, end in _places_of_base64(text):
+    for start, end in _places_of_base64(text, _shape_of(text)):
         letters = "".join(text[start:end].split()).rstrip("=").translate(_STANDARD)
         for skipped in range(4):  # what stands before it may be letters of the same alphabet
             rest = letters[skipped:]
@@ -202,18 +215,25 @@ def _places_of_base32(text: str) -> Iterator[re.Match[str]]:
             end = found.end()
 
 
-def _places_of_base64(text: str) -> list[tuple[int, int]]:
+def _places_of_base64(text: str, shape: bytes) -> list[tuple[int, int]]:
     """Where base64 may stand among other words. Most text has none, and its shape says so sooner than a search."""
-    if len(text) <= SHORT_WORD and text.split(None, 1) == [text]:
-        return [found.span() for found in _SHORT_BASE64.finditer(text)]
+    if _is_one_word(text):
+        return [found.span() for found in _SHORT_BASE64.finditer(text)] if b"a" * SHORTEST in shape else []
     places: list[tuple[int, int]] = []
-    shape = text.encode().translate(_SHAPE) if text.isascii() else None
-    if shape is None or b"a" * LINE in shape:
+    if b"a" * LINE in shape:
         places += (found.span() for found in _BASE64.finditer(text))
-    words = b"" if shape is None else b" %b " % (b" ".join(shape.split()) if b"  " in shape else shape)
-    if shape is None or b" aaaa aaaa aaaa " in words or b" aaaaaaaa aaaaaaaa " in words:
+    words = b" %b " % (b" ".join(shape.split()) if b"  " in shape else shape)
+    if b" aaaa aaaa aaaa " in words or b" aaaaaaaa aaaaaaaa " in words or not text.isascii():  # with other spaces
         places += ((found.start(1) - 1, found.end() - 1) for found in _GROUPS.finditer(f" {text}"))
     return places
+
+
+def _is_one_word(text: str) -> bool:
+    return " " not in text and len(text) <= SHORT_WORD and text.split(None, 1) == [text]
+
+
+def _shape_of(text: str) -> bytes:
+    return text.encode("ascii", "replace").translate(_SHAPE)
 
 
 _SHAPE = bytes(

@@ -40,23 +40,30 @@ _PLACES = (
     ("", r"\b(?=[A-Za-z]{0,40}\d)(?=\d{0,40}[A-Za-z])[A-Za-z0-9]{12,100}\b"),
 )
 """What a place looks like, each shape with what no text is without that has one; of none: a digit."""
-_MAY_HAVE, _MAY_HAVE_ASCII = re.compile(r"[@/\d]"), re.compile("[@/0-9]")
+_MAY_HAVE = re.compile(r"[@/\d]")
+_NO_PLACE = bytes(code for code in range(128) if not _MAY_HAVE.match(chr(code)))
 _DATE = re.compile(r"\d{4}-\d\d(-\d\d)?")
 _NUMBER = re.compile(r"[+\d ().-]+")
 MIN_DIGITS = 7
 
 
 class Definitions:
-    """What untrusted sources say in the definitions of their tools, for as long as the board lives."""
+    """What untrusted sources say in the definitions of their tools, for as long as the board lives.
+
+    Attributes:
+        labels: those sources.
+    """
 
     def __init__(self) -> None:
         self._waiting: list[tuple[Label, Tool | Mapping[str, Any]]] = []
         self._said: dict[Label, bytearray] = {}
         self._known: set[int] = set()
+        self.labels: dict[Label, None] = {}
 
     def note(self, label: Label, defined: Tool | Mapping[str, Any]) -> None:
         """Note a tool that is registered, or what a source lists beside tools; it is read when somebody asks."""
         self._waiting.append((label, defined))
+        self.labels[label] = None
         if len(self._waiting) > MAX_WAITING:
             self._take_in()
 
@@ -132,7 +139,9 @@ def places_in(
 
 def _may_have_place(text: str) -> bool:
     """Most sentences have none, and a search for all shapes is dear."""
-    return (_MAY_HAVE_ASCII if text.isascii() else _MAY_HAVE).search(text) is not None
+    if text.isascii():
+        return bool(text.encode().translate(None, _NO_PLACE))
+    return _MAY_HAVE.search(text) is not None
 
 
 def _plain_places(text: str) -> Iterator[tuple[str, tuple[int, int]]]:

@@ -13,12 +13,13 @@ planner of their own. A host has no planner: it sees calls and results of models
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from itertools import chain
 from types import MethodType
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from pegboard._encodings import Part, decoded
+from pegboard._encodings import Part, decoded, may_hold_forms
 from pegboard.content import TextContent, text_in
 from pegboard.contract import Guard, Stage
 from pegboard.errors import ErrorCode, ToolError
@@ -199,23 +200,29 @@ class Flows:
         def strictness(label: Label) -> int:
             return 0 if own in (label.key, label.plugin) else words.index(judge(label.policy, said))
 
-        own_said, read = self._said.get(session), self._read.get(session)
-        (values, keys), forms = chosen(arguments, own_words_of(tool)), _Forms().__getitem__
+        read = self._read.get(session)
+        if not any(map(strictness, chain(read.labels() if read else (), self._definitions.labels))):
+            return [], []  # nobody else is there, as in a host of one source: its own tools cost nothing
+        own_said = self._said.get(session)
+        values, keys = chosen(arguments, own_words_of(tool))
+        leaves = [*values, *keys]
+        texts = [one.text for one in leaves]
+        forms = (_Forms() if may_hold_forms(texts) else _Forms.fromkeys(texts, ())).__getitem__
         found, dropped = [], list[Label]()
         if read is not None:
             found = read.find(values, keys, name=tool.name, strictness=strictness, said=own_said, forms=forms)
             dropped = [one for one in read.dropped.values() if strictness(one)]
         told = {one.path for one in found}
-        for one in self._definitions.find([*values, *keys], tool, strictness, forms):
+        for one in self._definitions.find(leaves, tool, strictness, forms):
             if one.path not in told and (others_words := unsaid(one, own_said)) is not None:
                 found.append(others_words)
         return found, dropped
 
 
-class _Forms(dict[str, tuple[Part, ...]]):
+class _Forms(dict[str, Collection[Part]]):
     """The texts that each text of one call holds in another form: what was read and what is defined both ask."""
 
-    def __missing__(self, text: str) -> tuple[Part, ...]:
+    def __missing__(self, text: str) -> Collection[Part]:
         found = self[text] = tuple(decoded(text))
         return found
 

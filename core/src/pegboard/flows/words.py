@@ -1,8 +1,8 @@
 """What a session has read of untrusted sources, in bounds, and which words of a call stand in it. No I/O.
 
 Texts are compared by their letters and digits alone, folded: neither case nor spacing nor punctuation nor accents hide
-a word. Long texts are compared by windows of letters, as in Manber's "Finding similar files": every fourth window of
-what was read is noted, every third one of what is asked is looked up, and since 4 and 3 have no common divisor, no run
+a word. Long texts are compared by windows of letters, as in Manber's "Finding similar files": every third window of
+what was read is noted, every fourth one of what is asked is looked up, and since 3 and 4 have no common divisor, no run
 of `LONG` letters in common is missed, however the two are shifted against each other.
 
 Shorter values are looked for as a whole, and the words in them that are more than letters one by one. A search through
@@ -20,7 +20,7 @@ import re
 import struct
 import unicodedata
 from collections.abc import Mapping
-from itertools import chain, groupby
+from itertools import chain, filterfalse, groupby
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 GENERATION_BYTES = 131_072
 """Letters of what was read, in UTF-8, that one generation holds; more than the host shows of one result."""
-WINDOW, EVERY_READ, EVERY_ASKED = 12, 4, 3
+WINDOW, EVERY_READ, EVERY_ASKED = 12, 3, 4
 LONG = EVERY_READ * EVERY_ASKED + WINDOW - 1
 """Letters, in bytes of UTF-8: a run of so many is found wherever it stands; a shorter value is looked for whole."""
 RUN = 24
@@ -69,15 +69,15 @@ _LETTER = re.compile(
     r"(?:LATIN LETTER SMALL CAPITAL|NEGATIVE (?:CIRCLED|SQUARED) LATIN CAPITAL LETTER|REGIONAL INDICATOR SYMBOL LETTER)"
     r" ([A-Z])"
 )
-_FILE_NAME = re.compile(
-    r"(.+)\.(?:txt|md|json|xml|ya?ml|csv|log|html?|pdf|docx?|xlsx?|png|jpe?g|gif|zip|py|js|sh)", re.I
+_KIND_OF_FILE = re.compile(
+    r"txt|md|json|xml|ya?ml|csv|log|html?|pdf|docx?|xlsx?|png|jpe?g|gif|zip|py|js|sh", re.IGNORECASE
 )
 _NOT_LETTERS = bytes(code for code in range(128) if not chr(code).isalnum())
 _is_weak = attrgetter("is_weak")
 _AROUND_WORDS = "\"'`.,;:!?()<>[]{}*_"
 _BETWEEN_NAMES = re.compile(r"[^\w@.]+|_")
 _DIGIT = re.compile(r"(?![0-9])\d")
-_GRAM = struct.Struct(f"<I{GRAM * EVERY_GRAM - GRAM}x")
+_GRAM = struct.Struct(f"{GRAM}s{GRAM * EVERY_GRAM - GRAM}x")
 
 
 def fold(text: str) -> bytes:
@@ -197,7 +197,7 @@ class _Generation:
         self.windows.update([taken[start : start + WINDOW] for start in range(0, len(taken) - WINDOW + 1, EVERY_READ)])
         for start in range(0, GRAM * EVERY_GRAM, EVERY_GRAM):
             for (gram,) in _each(_GRAM, taken[start:] + b"\0" * _GRAM.size):
-                self.marks[gram % MARKS] = 1
+                self.marks[hash(gram) % MARKS] = 1
         return len(folded) == len(taken)
 
     def may_hold(self, folded: bytes) -> bool:
@@ -205,7 +205,7 @@ class _Generation:
         marks, size = self.marks, len(folded) - GRAM + 1
         for shift in range(EVERY_GRAM):
             for at in range(shift, size, EVERY_GRAM):
-                if not marks[int.from_bytes(folded[at : at + GRAM], "little") % MARKS]:
+                if not marks[hash(folded[at : at + GRAM]) % MARKS]:
                     break
             else:
                 return True
@@ -228,6 +228,7 @@ class WordsRead:
         self._old, self._new = _Generation(), _Generation()
         self._waiting: list[tuple[Label, list[str], Any]] = []
         self._waiting_size = 0
+        self._waiting_labels: dict[Label, None] = {}
         self._own: set[int] = set()
         self.dropped: dict[str, Label] = {}
 
@@ -242,12 +243,13 @@ class WordsRead:
         is_small = size <= OWN_TEXT
         # A copy: who made the call may change its arguments for the next one.
         self._waiting.append((label, texts, thaw(arguments) if is_small else None))
+        self._waiting_labels[label] = None
         self._waiting_size += sum(map(len, texts)) + (size if is_small else 0) + 100
         if self._waiting_size > GENERATION_BYTES:
             self._take_in()
 
     def _take_in(self) -> None:
-        waiting, self._waiting, self._waiting_size = self._waiting, [], 0
+        waiting, self._waiting, self._waiting_size, self._waiting_labels = self._waiting, [], 0, {}
         for label, texts, arguments in waiting:
             self._note_own(arguments)
             for text in texts:
@@ -270,6 +272,10 @@ class WordsRead:
                 if len(self._own) >= MAX_OWN:
                     self._own.clear()
                 self._own.add(hash(leaf.text))
+
+    def labels(self) -> Iterator[Label]:
+        """Where all of it came from, perhaps more than once; also what is no longer kept."""
+        return chain(self._waiting_labels, self._new.passages, self._old.passages, self.dropped.values())
 
     def _kept(self) -> list[_Generation]:
         return [one for one in (self._new, self._old) if one.texts]
@@ -312,11 +318,14 @@ class WordsRead:
             return []
         if not (values or keys):
             return _of_name(name, passages)
-        others = _others(values, keys)
         found: list[Match] = []
+        weak: list[Leaf] = []
         named: set[str] = set()
-        for leaf in chain(values, others):
-            if leaf.is_weak or hash(leaf.text) in self._own:
+        for leaf in chain(values, _others(values, keys)):
+            if hash(leaf.text) in self._own:
+                continue
+            if leaf.is_weak:
+                weak.append(leaf)
                 continue
             match = _in_value(leaf, passages, kept, forms)
             if match is not None and (others_words := unsaid(match, said)) is not None:
@@ -324,10 +333,8 @@ class WordsRead:
             elif match is not None:
                 named.add(leaf.text)
         # A value that the person named does not speak for the short ones beside it where a source says it, too.
-        if any(_identifies(leaf.text) for leaf in values if not leaf.is_weak and leaf.text not in named):
-            return found
-        weak = [leaf for leaf in chain(values, others) if leaf.is_weak and hash(leaf.text) not in self._own]
-        found += filter(None, (_alone(leaf, passages) for leaf in weak if not _is_named(leaf.text, said)))
+        if weak and not any(_identifies(leaf.text) for leaf in values if not leaf.is_weak and leaf.text not in named):
+            found += filter(None, (_alone(leaf, passages) for leaf in weak if not _is_named(leaf.text, said)))
         return found
 
 
@@ -352,8 +359,8 @@ def _number(value: float) -> str:
 
 def _leaf(path: Path, text: str, folded: bytes | None = None) -> Leaf:
     folded = fold(text) if folded is None else folded
-    size = len(folded)
-    return Leaf(path, text, folded, size < WEAK or (size <= 2 * WEAK and text.strip().isalpha()))
+    is_weak = len(folded) <= 2 * WEAK and (len(folded) < WEAK or text.strip().isalpha())
+    return Leaf(path, text, folded, is_weak)
 
 
 def chosen(arguments: Any, own_words: Collection[str] = ()) -> tuple[list[Leaf], list[Leaf]]:
@@ -371,7 +378,8 @@ def chosen(arguments: Any, own_words: Collection[str] = ()) -> tuple[list[Leaf],
 
 def _others(values: list[Leaf], keys: list[Leaf]) -> list[Leaf]:
     """What may carry words beside the values: the keys, and what was taken apart over several of either."""
-    return [*keys, *_put_together(values), *_put_together(keys)]
+    together = (leaf for leaves in (values, keys) if len(leaves) > 1 for leaf in _put_together(leaves))
+    return [*keys, *together]
 
 
 def _gather(value: Any, path: Path, own_words: Collection[str], values: list[Leaf], keys: list[Leaf]) -> None:
@@ -526,7 +534,7 @@ def _found_at(word: str, text: str) -> Iterator[int]:
 
 def _telling_words(text: str) -> list[str]:
     """The words that are more than letters - addresses, numbers, names of files - and such names inside of them."""
-    telling = [word.strip(_AROUND_WORDS) for word in text.split() if not word.isalpha()]
+    telling = [word.strip(_AROUND_WORDS) for word in filterfalse(str.isalpha, text.split())]
     found: dict[str, None] = {}
     for word in telling:
         if not word.isalpha():
@@ -541,8 +549,9 @@ def _names_in(word: str) -> list[str]:
     with its host."""
     parts = _BETWEEN_NAMES.split(word)
     for part in [one for one in parts if "." in one]:
-        if file := _FILE_NAME.fullmatch(part):
-            parts.append(file[1])
+        name, _, kind = part.rpartition(".")
+        if name and _KIND_OF_FILE.fullmatch(kind):
+            parts.append(name)
         if "@" not in part:
             parts += part.split(".")
     return parts
