@@ -1044,3 +1044,34 @@ async def test_a_flood_neither_fills_the_memory_nor_washes_words_away(
     assert not (await session.call("send_mail", {"to": EVE})).ok
     assert "more came from" in person.questions[0]
     assert (await other.call("send_mail", {"to": "ada@example.org"})).ok
+
+
+def test_answers_that_nobody_asks_about_are_kept_in_bounds_and_what_goes_is_told() -> None:
+    """Invariant: what came last is found, what is no longer kept is told of, and what comes again takes no room."""
+    from pegboard.flows.words import Label, WordsRead, chosen
+
+    read, web, page = WordsRead(), Label("web", "web"), Label("page", "page")
+
+    def found(text: str) -> bool:
+        return bool(read.find(*chosen({"text": text}, ("text",)), name="post", strictness=lambda label: 1))
+
+    read.note(web, [SECRET])
+    for _ in range(5_000):
+        read.note(page, ["The weather is fine, and it will be so for the rest of the week."], {"city": "Graz"})
+    assert found(SECRET)
+    assert not read.dropped
+    tracemalloc.start()
+    try:
+        for row in range(20_000):
+            read.note(
+                page,
+                [f"row {row} of a table that nobody asks about, of which there is more than is kept"],
+                {"row": f"{row}"},
+            )
+        assert tracemalloc.get_traced_memory()[0] < 4_000_000
+    finally:
+        tracemalloc.stop()
+    read.note(page, [f"{SECRET}, too"])
+    assert found("row 19999 of a table that nobody asks about")
+    assert found(SECRET)
+    assert page.key in read.dropped

@@ -25,7 +25,7 @@ from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pegboard._encodings import decoded
-from pegboard._frozen import thaw
+from pegboard._frozen import freeze
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
@@ -47,6 +47,8 @@ WEAK = 6
 call says what it is about: an address, a name of a file, a long number."""
 TEXT_BYTES = 64
 """What a text costs beside its letters, in bytes: many small ones fill a generation, too."""
+WAITING_BYTES = 200
+"""What an answer costs beside its letters that nobody has asked about yet."""
 MAX_OWN = 4_096
 """Values of a caller's own that a session remembers; one more, and all of them are forgotten."""
 OWN_TEXT = 10_000
@@ -177,10 +179,6 @@ class _Generation:
         self.texts: set[int] = set()
         self.size = 0
 
-    def holds(self, label: Label, text: str) -> bool:
-        """Whether that very text is here."""
-        return hash((label, text)) in self.texts
-
     def add(self, label: Label, text: str) -> bool:
         """Note a text; whether all of it was taken."""
         if (known := hash((label, text))) in self.texts:
@@ -217,6 +215,15 @@ def _each(shape: struct.Struct, data: bytes) -> Iterator[tuple[Any, ...]]:
     return shape.iter_unpack(data[: len(data) - len(data) % shape.size])
 
 
+class _Waiting(NamedTuple):
+    """What was answered and is not read yet: texts by their hashes, the arguments of the call, and what both take."""
+
+    label: Label
+    texts: dict[int, str]
+    own: Any
+    size: int
+
+
 class WordsRead:
     """What one session has read of untrusted sources.
 
@@ -226,11 +233,15 @@ class WordsRead:
 
     def __init__(self) -> None:
         self._old, self._new = _Generation(), _Generation()
-        self._waiting: list[tuple[Label, list[str], Any]] = []
-        self._waiting_size = 0
-        self._waiting_labels: dict[Label, None] = {}
+        self._start_waiting()
         self._own: set[int] = set()
         self.dropped: dict[str, Label] = {}
+
+    def _start_waiting(self) -> None:
+        self._waiting: list[_Waiting] = []
+        self._waiting_size = 0
+        self._waiting_known: set[int] = set()
+        self._waiting_labels: dict[Label, None] = {}
 
     def note(self, label: Label, texts: list[str], arguments: Any = None) -> None:
         """Note texts that came from there, and what was asked for. They are read when somebody asks, so that most
@@ -239,22 +250,44 @@ class WordsRead:
         A value that the caller gave before anybody said it is the caller's own: an answer that repeats it says nothing
         new, so it is not asked about.
         """
-        size = sum(map(len, texts_in(arguments)))
-        is_small = size <= OWN_TEXT
-        # A copy: who made the call may change its arguments for the next one.
-        self._waiting.append((label, texts, thaw(arguments) if is_small else None))
+        known = self._waiting_known
+        new = {key: text for text in texts if (key := hash((label, text))) not in known and key not in self._new.texts}
+        size = sum(map(len, new.values()))
+        known.update(new)
+        own = None
+        if arguments and (own_size := _size(arguments)) <= OWN_TEXT and (key := hash(str(arguments))) not in known:
+            own = freeze(arguments)  # a copy, where it is not frozen yet: the caller may change it for the next call
+            known.add(key)
+            size += own_size
+        if not (new or own):
+            return
         self._waiting_labels[label] = None
-        self._waiting_size += sum(map(len, texts)) + (size if is_small else 0) + 100
-        if self._waiting_size > GENERATION_BYTES:
+        self._waiting.append(_Waiting(label, new, own, size + WAITING_BYTES))
+        self._waiting_size += size + WAITING_BYTES
+        if size > GENERATION_BYTES:
             self._take_in()
+        elif self._waiting_size > 2 * GENERATION_BYTES:
+            self._drop_oldest()
+
+    def _drop_oldest(self) -> None:
+        """Of what waits, a quarter and all that brought no new text goes."""
+        waiting = [one for one in self._waiting if one.texts]
+        size, gone = sum(one.size for one in waiting), 0
+        while size > GENERATION_BYTES * 3 // 2:
+            label = waiting[gone].label
+            self.dropped[label.key] = label
+            size -= waiting[gone].size
+            gone += 1
+        self._waiting, self._waiting_size = waiting[gone:], size
+        self._waiting_known = {key for one in self._waiting for key in one.texts}
+        self._waiting_labels = dict.fromkeys(one.label for one in self._waiting)
 
     def _take_in(self) -> None:
-        waiting, self._waiting, self._waiting_size, self._waiting_labels = self._waiting, [], 0, {}
-        for label, texts, arguments in waiting:
-            self._note_own(arguments)
-            for text in texts:
-                if self._new.holds(label, text):  # what is read again and again costs nothing again
-                    continue
+        waiting = self._waiting
+        self._start_waiting()
+        for label, texts, own, _ in waiting:
+            self._note_own(own)
+            for text in texts.values():
                 self._add(label, text)
                 for part in decoded(text[:GENERATION_BYTES]):
                     self._add(label, part.text)
@@ -351,6 +384,15 @@ def texts_in(value: Any) -> Iterator[str]:
             yield from texts_in(item)
     elif type(value) in (int, float):
         yield _number(value)
+
+
+def _size(value: Any) -> int:
+    """Characters of the texts and keys in a JSON value."""
+    if isinstance(value, str):
+        return len(value)
+    if isinstance(value, Mapping):
+        return sum(map(len, value)) + sum(map(_size, value.values()))
+    return sum(map(_size, value)) if isinstance(value, (list, tuple)) else 0
 
 
 def _number(value: float) -> str:

@@ -246,11 +246,6 @@ def invalid_input(name: str, faults: Sequence[Fault]) -> ToolError:
 # approve, limit, filter: the stages that may wait
 
 
-async def _ask(guard: Guard, *arguments: Any) -> Any:
-    answer = guard.check(*arguments)
-    return await answer if inspect.isawaitable(answer) else answer
-
-
 def _observe(guard: Guard, given: tuple[Any, ...], session: Session, arguments: Any) -> Any:
     """What a guard in mode observe says: its check where that does not wait, else what it foresees."""
     if not inspect.iscoroutinefunction(guard.check):
@@ -324,7 +319,9 @@ async def acquire(
         started = perf_counter()
         try:
             if guard.mode == "enforce" or guard.counts:
-                taken = await _ask(guard, context)
+                taken = guard.check(context)
+                if taken is not None and inspect.isawaitable(taken):
+                    taken = await taken
                 if taken is not None and not isinstance(taken, ToolError) and not callable(taken):
                     taken = _odd_guard(tool, guard, taken)
             else:
@@ -366,7 +363,9 @@ async def filter_result(
         started = perf_counter()
         refusal: ToolError | None = None
         try:
-            answer = await _ask(guard, context, result)
+            answer = guard.check(context, result)
+            if answer is not result and inspect.isawaitable(answer):
+                answer = await answer
             # `is True`: a guard may answer any attribute with an object of its own, as a mock does.
             if answer is result and getattr(guard.check, "reads_only", False) is True:
                 if trace is not None:
