@@ -6,7 +6,7 @@ what was read is noted, every fourth one of what is asked is looked up, and sinc
 of `LONG` letters in common is missed, however the two are shifted against each other.
 
 Shorter values are looked for as a whole, and the words in them that are more than letters one by one. A search through
-all that is kept is dear, so every third run of `GRAM` letters that was read has a mark in a table: a value whose runs
+all that is kept is dear, so every second run of `GRAM` letters that was read has a mark in a table: a value whose runs
 have none is not there (Bloom, "Space/time trade-offs in hash coding with allowable errors", 1970).
 
 What is kept lies in two generations. The older one is dropped as a whole where the newer one is full, so that nothing
@@ -56,10 +56,10 @@ OWN_TEXT = 10_000
 MAX_PIECES = 100
 """Addresses, numbers and the like that are looked for one by one in a long text."""
 
-GRAM, EVERY_GRAM = 4, 3
+GRAM, EVERY_GRAM = 5, 2
 """In bytes: a value of `WEAK` letters has such a run at each shift, wherever it stands."""
-MARKS = 250_007
-"""Places of the table of marks: a prime, so that runs that are alike lie apart."""
+MARKS = 250_000
+"""Places of the table of marks."""
 CHARACTERS = range(9, 127)
 """Codes of characters: a list of such numbers alone is a text, too."""
 
@@ -200,6 +200,8 @@ class _Generation:
 
     def may_hold(self, folded: bytes) -> bool:
         """Whether a value of `WEAK` letters and more can be here; False: it is not."""
+        if len(folded) >= WINDOW + EVERY_READ - 1:  # wherever it stands, one of its windows was noted
+            return any(folded[at : at + WINDOW] in self.windows for at in range(EVERY_READ))
         marks, size = self.marks, len(folded) - GRAM + 1
         for shift in range(EVERY_GRAM):
             for at in range(shift, size, EVERY_GRAM):
