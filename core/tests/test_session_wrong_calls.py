@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import trio
+import trio.testing
 
 import pegboard.asyncio
 from pegboard import Board, ErrorCode, ToolResult, load_board, open_host, open_host_sync, tool
 from pegboard.dialects import call_of
 from pegboard.session import HOST_ENDED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 NAMES = ("in_place", "waits", "nowhere")
 
@@ -172,3 +176,41 @@ def test_a_call_that_outlasts_its_host_opens_no_way_for_the_next() -> None:
             await session.call("in_place")
 
     trio.run(main)
+
+
+OF_A_HOST: dict[str, Callable[[Any], Any]] = {
+    "add": lambda host: host.add(waits),
+    "remove": lambda host: host.remove("in_place"),
+    "enable": lambda host: host.enable("in_place"),
+    "disable": lambda host: host.disable("in_place"),
+    "add_observer": lambda host: host.add_observer(print),
+    "session": lambda host: host.session(),
+    "wait_for_sources": lambda host: host.wait_for_sources(),
+    "wait_source_moved": lambda host: host.wait_source_moved(),
+}
+
+
+@pytest.mark.parametrize("asked", OF_A_HOST.values(), ids=OF_A_HOST)
+def test_a_host_that_has_ended_changes_nothing_and_waits_for_nothing(asked: Callable[[Any], Any]) -> None:
+    async def main() -> None:
+        async with open_host(plugins=[]) as host:
+            host.add(in_place)
+        with pytest.raises(RuntimeError, match=f"^{HOST_ENDED}$"):
+            await checked(asked(host))
+        assert set(host.tools) >= {"in_place"}
+
+    async def checked(answer: Any) -> None:
+        if answer is not None:
+            await answer
+
+    trio.run(main)
+
+
+async def test_who_waits_for_a_source_while_the_host_ends_is_told() -> None:
+    async def wait(host: Any) -> None:
+        with pytest.raises(RuntimeError, match=f"^{HOST_ENDED}$"):
+            await host.wait_source_moved()
+
+    async with trio.open_nursery() as nursery, open_host(plugins=[]) as host:
+        nursery.start_soon(wait, host)
+        await trio.testing.wait_all_tasks_blocked()

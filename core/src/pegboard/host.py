@@ -106,9 +106,11 @@ class Host:
         """Register tools, or functions that become some, in one swap.
 
         Raises:
+            RuntimeError: the host has ended; so do `remove`, `enable`, `disable`, `add_observer` and what waits.
             ToolError: CONFLICT: a name is already registered.
             PluginError: a tool cannot be registered; the message says why and how to repair it.
         """
+        self.require_open()
         self.board.add(*tools)
 
     def remove(self, *names: str) -> None:
@@ -117,14 +119,17 @@ class Host:
         Raises:
             ToolError: NOT_FOUND: nothing of that name is registered.
         """
+        self.require_open()
         self.board.remove(*names)
 
     def enable(self, *names: str) -> None:
         """Make disabled tools answer again; raises as `Board.enable`."""
+        self.require_open()
         self.board.enable(*names)
 
     def disable(self, *names: str) -> None:
         """Keep tools registered, answering FORBIDDEN; raises as `Board.disable`."""
+        self.require_open()
         self.board.disable(*names)
 
     def watch(self, watcher: Callable[[Snapshot, Snapshot], None]) -> Callable[[], None]:
@@ -151,6 +156,7 @@ class Host:
 
         .. versionadded:: 0.1
         """
+        self.require_open()
         if not is_observer(observer):
             raise PluginError(f"expected {OBSERVER}, got {kind_of(observer)}")
         return self.runtime.add_observer(plugin, observer)
@@ -219,6 +225,7 @@ class Host:
             timeout_s: how long to wait at most, in seconds.
             profile: of the sessions that want the tool.
         """
+        self.require_open()
         with trio.move_on_after(timeout_s):
             while self.sources_starting if name is None else self._is_missed(name, profile):
                 await self.wait_source_moved()
@@ -233,9 +240,14 @@ class Host:
     async def wait_source_moved(self) -> None:
         """Wait until a source offers other tools, or does better or worse.
 
+        Raises:
+            RuntimeError: the host has ended, or ends meanwhile.
+
         .. versionadded:: 0.1
         """
+        self.require_open()
         await self._source_moved.wait()
+        self.require_open()
 
     def source_moved(self, source: str) -> None:
         """A source offers other tools, or does better or worse."""
@@ -298,6 +310,7 @@ class Host:
         self._has_ended = True
         self.last_checkpoint = -float("inf")  # every call takes the long way, which refuses it
         self.runtime.watch(())
+        self._source_moved.set()  # no source moves any more
 
     async def checkpoint(self, *, shield: bool = False) -> None:
         """Pass a trio checkpoint: calls that never wait do not starve other tasks.
