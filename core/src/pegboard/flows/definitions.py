@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pegboard._encodings import decoded
-from pegboard.flows.words import WEAK, Label, Match, fold, texts_in
+from pegboard.flows.words import WEAK, Label, Match, fold, hosts_above, texts_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -33,7 +33,7 @@ MAX_KNOWN = 100_000
 _PLACES = (
     ("@", r"[\w.+%-]{1,64}@(?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,24}"),  # an address of mail
     ("://", r"(?<=://)(?:[^\s/?#@]{0,100}@)?(?P<host>[\w.:\[\]-]{3,250})"),  # the host of an address
-    ("/", r"\b(?:[\w-]{1,63}\.){1,8}[a-zA-Z]{2,24}(?=/)"),
+    ("/", r"\b(?:[\w-]{1,63}\.){1,8}[a-zA-Z]{2,24}(?=(?::\d{1,5})?/)"),
     ("", r"\b\d{1,3}(?:\.\d{1,3}){3}\b"),
     ("", r"\+?\d[\d ().-]{5,30}\d"),  # of a telephone, an account
     # Of a bank (ISO 13616), a wallet, a channel.
@@ -100,13 +100,21 @@ class Definitions:
             if len(folded) < WEAK or not (_may_have_place(text) or forms(text)):
                 continue
             for place, form, span in places_in(text, forms):
-                words = fold(place)
-                if len(words) < WEAK or (label := self._sayer(words, strictness)) is None:
+                if (said := self._said_of(place, strictness)) is None:
                     continue
+                words, label = said
                 own = _folded("\n".join(texts_in(tool.public_definition))) if own is None else own
                 if words not in own:
                     yield Match(path, text, (span,), form, place, label)
                     break
+
+    def _said_of(self, place: str, strictness: Callable[[Label], int]) -> tuple[bytes, Label] | None:
+        """Who says that place, or of a host one that it is under, and how it is said."""
+        for name in (place, *(hosts_above(place.partition(":")[0]) if "@" not in place else ())):
+            words = fold(name)
+            if len(words) >= WEAK and (label := self._sayer(words, strictness)) is not None:
+                return words, label
+        return None
 
     def _sayer(self, words: bytes, strictness: Callable[[Label], int]) -> Label | None:
         """Who says it; of several those that are judged most strictly."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Collection, Mapping
-from itertools import chain
+from itertools import chain, filterfalse
 from types import MethodType
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -25,9 +25,10 @@ from pegboard.contract import Guard, Stage
 from pegboard.errors import ErrorCode, ToolError
 from pegboard.flows.definitions import Definitions
 from pegboard.flows.said import WordsSaid
-from pegboard.flows.words import Label, Match, WordsRead, chosen, texts_in, unsaid
+from pegboard.flows.words import Label, Match, WordsRead, chosen, is_common, texts_in, unsaid
 from pegboard.results import ToolResult
 from pegboard.schema.jsontext import shorten_text
+from pegboard.text import CLEANED
 from pegboard.tools import READ_RESULT_NAME
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ AROUND = 40
 """Characters before and behind the marked words."""
 MAX_MAYBE = 8_000
 """Letters of bytes that may be a text."""
+MAX_OURS = 20
+"""Characters of the name of a detail: a longer one is hardly ours."""
 MAX_MARKED = 400
 """Characters of marked words that follow each other."""
 
@@ -290,6 +293,20 @@ def _texts_of(read: Any) -> Iterator[str]:
         yield "\n".join(texts_in(read.data))
     if read.error is not None and read.error.details:
         yield "\n".join(texts_in(read.error.details))
+    if read.details:
+        yield from _texts_of_details(read.details)
+
+
+def _texts_of_details(details: Mapping[str, Any]) -> Iterator[str]:
+    """What a source says beside its content: the title of a link, `_meta`, a block that nobody knows. Short words are
+    those in which a host says what it did."""
+    texts: list[str] = []
+    for name, said in details.items():
+        texts += () if name.isidentifier() and len(name) <= MAX_OURS else (name,)
+        is_ours = name == CLEANED or not isinstance(said, (Mapping, list, tuple))
+        texts += filterfalse(is_common, texts_in(said)) if is_ours else texts_in(said)
+    if texts:
+        yield "\n".join(texts)
 
 
 def _texts_of_bytes(data: bytes) -> Iterator[str]:

@@ -56,6 +56,9 @@ OWN_TEXT = 10_000
 MAX_PIECES = 100
 """Addresses, numbers and the like that are looked for one by one in a long text."""
 
+MAX_LABELS = 8
+"""Labels at the end of a name of a host that are looked at."""
+
 GRAM, EVERY_GRAM = 5, 2
 """In bytes: a value of `WEAK` letters has such a run at each shift, wherever it stands."""
 MARKS = 250_000
@@ -407,6 +410,11 @@ def _leaf(path: Path, text: str, folded: bytes | None = None) -> Leaf:
     return Leaf(path, text, folded, is_weak)
 
 
+def is_common(text: str) -> bool:
+    """Whether it may stand anywhere by chance."""
+    return _leaf((), text).is_weak
+
+
 def chosen(arguments: Any, own_words: Collection[str] = ()) -> tuple[list[Leaf], list[Leaf]]:
     """The values and the keys that somebody chose in the arguments, each with its place.
 
@@ -445,17 +453,27 @@ def _gather(value: Any, path: Path, own_words: Collection[str], values: list[Lea
         values.append(_leaf(path, _number(value)))
 
 
+_INSIDE: tuple[Callable[[Leaf], Path], ...] = (
+    lambda leaf: (),
+    lambda leaf: leaf.path[:1],
+    lambda leaf: leaf.path[:-1],
+)
+"""Whose parts are put together: of the whole call, of one argument, of one list or object."""
+
+
 def _put_together(leaves: list[Leaf]) -> Iterator[Leaf]:
-    """Neighbours that are each too short to count, as one text: single letters, parts of a number, words of a list."""
+    """Neighbours that are each too short to count, as one text: single letters, parts of a number, words of a list.
+    Those of one argument also without the short ones around it, which would make it another text."""
     if sum(map(_is_weak, leaves)) < 2:
         return
     for is_short, run in groupby(leaves, _is_weak):
         parts = list(run) if is_short else []
-        if len(parts) > 1 and not _leaf((), "".join(leaf.text for leaf in parts)).is_weak:
-            first, last = parts[0].path, parts[-1].path
-            together = tuple(one for one, other in zip(first, last, strict=False) if one == other)
-            between = "" if all(len(leaf.text) == 1 for leaf in parts) else " "
-            yield _leaf(together or first, between.join(leaf.text for leaf in parts))
+        for some in {tuple(some): None for one in _INSIDE for _, some in groupby(parts, one)}:
+            if len(some) > 1 and not _leaf((), "".join(leaf.text for leaf in some)).is_weak:
+                first, last = some[0].path, some[-1].path
+                together = tuple(one for one, other in zip(first, last, strict=False) if one == other)
+                between = "" if all(len(leaf.text) == 1 for leaf in some) else " "
+                yield _leaf(together or first, between.join(leaf.text for leaf in some))
 
 
 def _identifies(text: str) -> bool:
@@ -546,6 +564,10 @@ def _spans(
     if len(folded) < LONG:
         if (label := _holder(folded, passages, kept)) is not None:
             return [(0, len(text))], label
+        if folded.startswith(b"0") and folded.isdigit():  # 0049 is +49, and so is 0 at home
+            without = folded.lstrip(b"0")
+            if len(without) >= WEAK and (label := _holder(without, passages, kept)) is not None:
+                return [(0, len(text))], label
     else:
         for start, end, label in _runs(folded, passages, kept):
             first = first or label
@@ -597,8 +619,14 @@ def _names_in(word: str) -> list[str]:
         if name and _KIND_OF_FILE.fullmatch(kind):
             parts.append(name)
         if "@" not in part:
-            parts += part.split(".")
+            parts += [*part.split("."), *hosts_above(part)]
     return parts
+
+
+def hosts_above(name: str) -> list[str]:
+    """The names that a name of a host is under: what stands before them is told to whoever has them."""
+    labels = name.rstrip(".").rsplit(".", MAX_LABELS)
+    return [".".join(labels[at:]) for at in range(1, len(labels) - 1)] if labels[-1][:1].isalpha() else []
 
 
 def _holder(folded: bytes, passages: Iterable[Passage], kept: list[_Generation]) -> Label | None:
