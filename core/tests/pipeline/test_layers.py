@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import attrs
 import pytest
 import trio
 from hypothesis import given
@@ -238,6 +239,39 @@ async def test_a_tool_is_run_again_only_where_that_does_no_harm(
     if not marks:
         assert result.error.details["executed"] is True
         assert result.error.details["retry"] == "unknown"
+
+
+@attrs.define
+class Basket:
+    """What a tool may be given, and may change."""
+
+    names: set[str]
+    more: list[str]
+
+
+@pytest.mark.parametrize("run", ["async", "inplace", "thread"])
+async def test_each_run_gets_the_arguments_that_were_validated(hosted: Any, make_plugin: Any, run: str) -> None:
+    """Whatever a run does to sets, lists and objects, the next one sees nothing of it, and neither does its caller."""
+    seen: list[Any] = []
+
+    def take(basket: Basket, names: set[str], rows: list[dict[str, int]], flat: str = "x") -> str:
+        seen.append((set(basket.names), list(basket.more), set(names), [dict(row) for row in rows], flat))
+        basket.names.clear()
+        basket.more.append("more")
+        names.add("more")
+        rows.append({"more": 1})
+        rows[0]["x"] = 2
+        raise ToolError(ErrorCode.UPSTREAM_ERROR, "again")
+
+    async def take_async(basket: Basket, names: set[str], rows: list[dict[str, int]], flat: str = "x") -> str:
+        return take(basket, names, rows, flat)
+
+    made = tool(take_async, name="take", idempotent=True) if run == "async" else tool(run=run, idempotent=True)(take)
+    given = {"basket": {"names": ["a"], "more": []}, "names": ["b"], "rows": [{"x": 1}]}
+    async with hosted(made, plugins=[make_plugin("layering", make_layers=[Layer("retry", twice)])]) as host:
+        assert not (await host.session().call("take", given)).ok
+    assert seen == [({"a"}, [], {"b"}, [{"x": 1}], "x")] * 2
+    assert given == {"basket": {"names": ["a"], "more": []}, "names": ["b"], "rows": [{"x": 1}]}
 
 
 # deadlines and cancellation ----------------------------------------

@@ -63,14 +63,14 @@ def make_call(
 ) -> tuple[Answer, Check, bool]:
     """Compile a call: what answers it, what says what it would meet, and whether it may wait for anything."""
     admit = make_admit(tool, of_stage(guards, Stage.ADMIT))
-    prepare = make_prepare(tool, validator)
+    prepare = prepare_again = make_prepare(tool, validator)
     if runtime.may_mask_arguments(tool) and (secrets := runtime.secrets) is not None:
         prepare = secrets.of_arguments(tool, prepare)
     execute = make_execute(tool, runtime, output_validator, executor)
     if layers:
         from pegboard.pipeline.layers import make_layered
 
-        execute = make_layered(tool, runtime, layers, execute, output_validator)
+        execute = make_layered(tool, runtime, layers, prepare_again, execute, output_validator)
     asks = any(guard.stage is not Stage.ADMIT for guard in guards)
     wants_context = bool(asks or layers or tool.secrets or executor) or make_invoke(tool)[1]
     answer = _make_answer(

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pegboard.context import CallContext
     from pegboard.contract import CallNext, Layer, Validator
     from pegboard.pipeline.runtime import Runtime
-    from pegboard.pipeline.stages import Trace
+    from pegboard.pipeline.stages import Prepared, Trace
     from pegboard.tools import Tool
 
 log = logging.getLogger("pegboard")
@@ -54,10 +54,12 @@ def make_layered(
     tool: Tool,
     runtime: Runtime,
     layers: tuple[Layer, ...],
+    prepare: Callable[[Any], Prepared],
     execute: Callable[..., Any],
     output_validator: Validator | None,
 ) -> Callable[..., Any]:
-    """`execute` with the layers around it, the first of them outermost."""
+    """`execute` with the layers around it, the first of them outermost; `prepare` makes the arguments of another
+    run."""
     import trio
 
     waits, timeout_s = inspect.iscoroutinefunction(execute), runtime.timeout_of(tool)
@@ -79,13 +81,20 @@ def make_layered(
                 pass_on(problem)
                 return ToolResult.of_error(_refusal(tool, layers[0], problem, Run(context))), 0
         run = Run(context)
+        given: Mapping[str, Any] | None = kwargs
 
         async def call_tool() -> ToolResult:
+            nonlocal given
             if run.ran and not may_repeat:
                 return run.take(ToolResult.of_error(_ran_already(tool)), 0)
+            mine, given = given, None
+            if mine is None:  # a handler may change what it is given, and the next run is to get what was validated
+                try:
+                    _, mine, _ = prepare(thaw(context.arguments))
+                except ToolError as problem:  # a class of the author that can be made once alone
+                    return run.take(ToolResult.of_error(problem), 0)
             ran_before, run.ran = run.ran, True
-            # Each run has its own: a handler may change what it is given, and the next is to get what was validated.
-            executed = execute(context, thaw(kwargs) if may_repeat else kwargs, call_id, started, trace)
+            executed = execute(context, mine, call_id, started, trace)
             result, size = await executed if waits else executed
             if result.error is not None and result.error.details.get("executed") is False:
                 run.ran = ran_before
