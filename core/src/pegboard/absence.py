@@ -64,7 +64,10 @@ def held_back(name: str, origin: object, why: str, fix: str, *, kind: str = "too
     .. versionadded:: 0.1
     """
     details = {"reason": "held", "changed": why, "fix": fix, "source": str(origin), "retry": Retry.CHANGED.value}
-    return ToolError(ErrorCode.FORBIDDEN, f"the {kind} {name[:80]!r} of {origin} is held back: {why}; {fix}", details)
+    text = f"the {kind} {name[:80]!r} of {origin} is held back: {why}; {fix}"
+    error = ToolError(ErrorCode.FORBIDDEN, text, details)
+    error.is_in_our_words = True  # what changed is told without a word of the source, since a model reads it
+    return error
 
 
 class HeldQuestion(NamedTuple):

@@ -114,6 +114,9 @@ class ToolError(Exception):
     code: ErrorCode
     message: str
     details: dict[str, Any]
+    is_in_our_words = False
+    """Whether the host says all of it, and no source any: such an error labels no session. It is told by nobody else,
+    and goes over no wire."""
 
     def __init__(
         self, code: ErrorCode | str, message: str, details: Mapping[str, Any] | None = None, /, **more: Any
@@ -139,6 +142,12 @@ class ToolError(Exception):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (type(self), self.code.value, self.message, self.details)
+
+    def reworded(self, message: str, details: Mapping[str, Any]) -> ToolError:
+        """The same error in other words."""
+        made = ToolError(self.code, message, details)
+        made.is_in_our_words = self.is_in_our_words
+        return made
 
     def to_json(self) -> dict[str, Any]:
         """The member `error` of a result's JSON: code, message, details."""

@@ -138,7 +138,7 @@ class Flows:
 
     def _note_result(self, context: CallContext, result: ToolResult) -> ToolResult:
         label = self._label_of(context.tool)
-        if label is not None:
+        if label is not None and not (result.error is not None and result.error.is_in_our_words):
             self._note(context.session, label, list(_texts_of(result)), context.arguments)
         return result
 

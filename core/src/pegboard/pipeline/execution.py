@@ -192,7 +192,7 @@ def _make_failed(tool: Tool, runtime: Runtime) -> Failed:
         error, size = clean_error(error)
         if CLEANED in error.details:
             runtime.note_cleaned(tool.name, error.details)
-        return ToolResult.of_error(ToolError(error.code, error.message, {**error.details, **details})), size
+        return ToolResult.of_error(error.reworded(error.message, {**error.details, **details})), size
 
     return failed
 

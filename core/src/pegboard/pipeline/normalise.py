@@ -243,7 +243,7 @@ def _cleaned_error(error: ToolError, details: dict[str, Any]) -> tuple[ToolError
     if in_message or counts:
         counts = add_counts(in_message, counts)
         details = {**details, CLEANED: add_counts(counts_in(details), counts)}
-    return ToolError(error.code, message, details), len(message) + len(text), counts
+    return error.reworded(message, details), len(message) + len(text), counts
 
 
 def _named_details(details: dict[Any, Any]) -> dict[str, Any]:

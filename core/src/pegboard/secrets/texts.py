@@ -11,7 +11,6 @@ import attrs
 
 from pegboard.content import BinaryContent, TextContent
 from pegboard.context import mask
-from pegboard.errors import ToolError
 from pegboard.results import ToolResult
 
 if TYPE_CHECKING:
@@ -47,7 +46,7 @@ def with_texts(
     """
     error = result.error
     if error is not None:
-        error = ToolError(error.code, change(error.message), with_texts_of(error.details, change, named))
+        error = error.reworded(change(error.message), with_texts_of(error.details, change, named))
     return ToolResult(
         tuple(with_texts_of_block(block, change, change_bytes) for block in result.content),
         with_texts_of(result.data, change, named), error, with_texts_of(result.details, change, named),
