@@ -26,7 +26,16 @@ from pegboard.content import CONTENT_TYPES, TextContent, text_in
 from pegboard.errors import ErrorCode, Retry, ToolError
 from pegboard.limits import ENCODED_LEVELS
 from pegboard.results import ToolResult, noted
-from pegboard.secrets.shapes import MIN_SECRET, NAMED, is_distinct, is_named_secret, long_words, replace_shapes
+from pegboard.secrets.parted import parted_in, parted_shapes
+from pegboard.secrets.shapes import (
+    MIN_SECRET,
+    NAMED,
+    has_pairs,
+    is_distinct,
+    is_named_secret,
+    long_words,
+    replace_shapes,
+)
 from pegboard.secrets.texts import bytes_of_base64, has_text, with_texts, with_texts_of, with_texts_of_block
 
 if TYPE_CHECKING:
@@ -199,12 +208,23 @@ class SecretMask:
             return _instead(kind)
 
         text = replace_shapes(text, instead)
-        return self._masked_parts(text, found, own, levels) if levels and words else text
+        if len(text) > MAX_ENCODED or not levels:
+            return text
+        text = self._masked_parted(text, found, own)
+        return self._masked_parts(text, found, own, levels) if words or has_pairs(text) else text
+
+    def _masked_parted(self, text: str, found: Found, own: frozenset[str] | None) -> str:
+        """A text without the keys that stand in it in parts."""
+        known = {value for value in self._values().values() if value not in (own or ())}
+        spans = [(start, end, KNOWN) for start, end, _ in parted_in(text, known)]
+        spans += [(start, end, kind) for start, end, key, kind in parted_shapes(text) if key not in (own or ())]
+        for start, end, kind in _apart(spans):
+            found.add(kind)
+            text = text[:start] + _instead(kind) + text[end:]
+        return text
 
     def _masked_parts(self, text: str, found: Found, own: frozenset[str] | None, levels: int) -> str:
         """A text without what stands in it in another form, and holds a key: in percent, base64, hexadecimal."""
-        if len(text) > MAX_ENCODED:
-            return text
         pieces: list[tuple[int, int, str]] = []
         for part in decoded(text, 1):
             is_whole = (part.start, part.end) == (0, len(text))  # the same text, written otherwise
@@ -255,6 +275,15 @@ def forms_of(value: str) -> set[str]:
     raw = value.encode("utf-8", "surrogateescape")
     encoded = base64.b64encode(raw).decode().rstrip("=")
     return {value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1], quote(raw, safe=""), encoded}
+
+
+def _apart(spans: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
+    """Those of them that lie apart, from the last to the first."""
+    kept: list[tuple[int, int, str]] = []
+    for span in sorted(spans, key=lambda one: -one[1]):
+        if not kept or span[1] <= kept[-1][0]:
+            kept.append(span)
+    return kept
 
 
 def _instead(kind: str) -> str:

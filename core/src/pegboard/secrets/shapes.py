@@ -31,6 +31,7 @@ NAMED = "value that its name calls a secret"
 
 .. versionadded:: 0.1
 """
+OF_A_FILE = "secret of an .env file"
 _NAMES = re.compile("(?i:assw(?:or)?d|passphrase|pwd|secret|key|token)['\" \\t]{0,4}[:=]")
 
 
@@ -91,7 +92,7 @@ SHAPES = (
           r"(?:(?!-----BEGIN)[\s\S]){0,20000}?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\Z)"),
     Shape("age key", ("AGE-SECRET-KEY-1",), r"\bAGE-SECRET-KEY-1[0-9A-Z]{50,70}"),
     Shape("AWS key", ("AKIA", "ASIA", "ABIA", "ACCA", "ABSK"),
-          r"\b(?:(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b|ABSK[A-Za-z0-9+/]{100,269}={0,2})"),
+          r"\b(?:(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Za-z0-9])|ABSK[A-Za-z0-9+/]{100,269}={0,2})"),
     Shape("AWS secret key", ("aws_secret", "AWS_SECRET", "awsSecret", "AWS secret ", "aws secret ", "Secret access "),
           r"(?i)aws.{0,20}secret.{0,20}?[=:]\s*['\"]?(?P<key>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])"),
     Shape("Anthropic key", ("sk-ant-",), r"\bsk-ant-[\w-]{20,200}"),
@@ -197,7 +198,7 @@ def find_shapes(text: str) -> Iterator[tuple[int, int, str]]:
     if "=" in text and any(mark in text for mark in _ASSIGNED_MARKS):
         for match in _compiled(_ASSIGNED).finditer(text):
             if is_distinct(match["key"]):
-                yield *match.span("key"), "secret of an .env file"
+                yield *match.span("key"), OF_A_FILE
     if ("=" in text or ":" in text) and _NAMES.search(text):
         for match in _compiled(_NAMED).finditer(text):
             if is_distinct(match["key"]) and any(map(str.isdigit, match["key"])):  # else it is a word about secrets
@@ -237,9 +238,16 @@ def long_words(text: str) -> str:
     return "\n".join(word for word in text.split() if len(word) >= MIN_SECRET)
 
 
+def has_pairs(text: str) -> bool:
+    """Whether its words are so short that it may be bytes in pairs of digits, or a word letter by letter."""
+    return text.count(" ") * 4 > len(text)
+
+
 @functools.cache
 def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)
+    """What stands beside a key may be a low line, as in the name of a file."""
+    begins = rf"(?<![A-Za-z0-9]){pattern[2:]}" if pattern.startswith(r"\b") else pattern
+    return re.compile(re.sub(r"\\b(?=\)?\Z)", "(?![A-Za-z0-9])", begins))
 
 
 def is_distinct(value: str) -> bool:

@@ -1,0 +1,122 @@
+"""Keys that stand in a text in parts are masked before a model reads them: as mails and terminals break lines, as a
+text is spelled out, and beside a low line. Source: ours; what a tool prints is as wide as its terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pegboard import tool
+from pegboard.secrets.parted import parted_in, parted_shapes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+pytestmark = pytest.mark.measured
+GITHUB = "ghp_" + "0123456789abcdefghijklmnopqrstuvwxyz"
+OPENAI = "sk-" + "proj-" + "aB3dE5" * 8
+OWN = "Tr0ub4dor&3xyz"
+
+
+def pieces(text: str, size: int) -> list[str]:
+    return [text[at : at + size] for at in range(0, len(text), size)]
+
+
+FORMS: dict[str, Callable[[str], str]] = {
+    "over two lines": lambda key: f"The key is {key[:12]}\n{key[12:]} and no other.",
+    "over two lines of a program": lambda key: f"The key is {key[:12]}\r\n    {key[12:]}.",
+    "in a column": lambda key: "\n".join(pieces(f"token={key}", 15)),
+    "quoted in a mail": lambda key: f"> The key is {key[:12]}\n> {key[12:]} and no other.",
+    "with a hyphen": lambda key: f"The key is {key[:12]}-\n{key[12:]} and no other.",
+    "letter by letter": lambda key: f"The key is: {' '.join(key)} and no other.",
+    "bytes in pairs": lambda key: f"00000000  {key.encode().hex(' ')}",
+    "in the name of a file": lambda key: f"backup_{key}_old.tar",
+}
+OF_OWN = ("over two lines", "over two lines of a program", "letter by letter", "bytes in pairs")
+"""A value that has no shape is found where nothing but spaces part it."""
+CASES = [(form, key) for key in (GITHUB, OPENAI) for form in FORMS] + [(form, OWN) for form in OF_OWN]
+
+
+@pytest.mark.parametrize(("form", "key"), CASES)
+async def test_a_key_in_parts_is_masked(host_with: Any, monkeypatch: pytest.MonkeyPatch, form: str, key: str) -> None:
+    monkeypatch.setenv("SOME_API_KEY", OWN)
+    written = FORMS[form](key)
+
+    @tool(read_only=True)
+    async def show() -> str:
+        """Show."""
+        return written
+
+    host = await host_with()
+    host.add(show)
+    result = await host.session(masks_secrets=True).call("show")
+    assert "[masked: " in result.text
+    for part in (key[4:11], key[-7:], key[4:11].encode().hex(" "), " ".join(key[4:11])):
+        assert part not in result.text
+    assert (await host.session().call("show")).text == written  # a person and a program get what it answered
+
+
+async def test_a_known_value_with_one_space_is_masked(host_with: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME_API_KEY", OWN)
+
+    @tool(read_only=True)
+    async def show() -> str:
+        """Show."""
+        return f"It is {OWN[:6]} {OWN[6:]}, twice: {OWN[:3]}\n\t{OWN[3:]}."
+
+    host = await host_with()
+    host.add(show)
+    result = await host.session(masks_secrets=True).call("show")
+    assert result.text == "It is [masked: secret of this host], twice: [masked: secret of this host]."
+
+
+ORDINARY = [
+    "GitHub's tokens begin with ghp_\nand have 36 letters and digits behind that, 40 in all; since 2021 they do.",
+    "api_key:\n  description1: the key of the service\naccess_token:\n  description2: another",
+    "\n".join(f"file_name_{number}.txt" for number in range(200)),
+    "\n".join(f"{number:064x}" for number in range(200)),
+    "tasks: risk-assessment-of-suppliers-2024\ntask-assessment-of-suppliers-2025\ndone",
+    " ".join("the quick brown fox"),
+    " ".join(str(number % 10) for number in range(200)),
+    "| name | value |\n|---|---|\n| a1 | b2 |\n",
+]
+
+
+@pytest.mark.parametrize("text", ORDINARY)
+async def test_ordinary_texts_are_left_alone(host_with: Any, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv("SOME_API_KEY", OWN)
+
+    @tool(read_only=True)
+    async def show() -> str:
+        """Show."""
+        return text
+
+    host = await host_with()
+    host.add(show)
+    assert (await host.session(masks_secrets=True).call("show")).text == text
+
+
+@given(st.text("ab1_- \n>\t", max_size=60), st.integers(1, 60), st.sampled_from(["\n", "\r\n    ", " \n> "]))
+def test_where_a_key_stands_in_parts_is_where_it_is(before: str, at: int, between: str) -> None:
+    """What is replaced begins and ends with the key, and has nothing but the break beside it."""
+    at = max(at % len(GITHUB), 8)
+    text = f"{before} {GITHUB[:at]}{between}{GITHUB[at:]} end"
+    found = [(start, end) for start, end, key, _ in parted_shapes(text) if key == GITHUB]
+    assert any(text[start:end] == f"{GITHUB[:at]}{between}{GITHUB[at:]}" for start, end in found)
+
+
+@given(st.text("ab1 \n\t", max_size=40), st.text(" \n\t", min_size=1, max_size=5), st.integers(1, 13))
+def test_a_known_value_is_found_wherever_it_is_parted(before: str, between: str, at: int) -> None:
+    text = f"{before}{OWN[:at]}{between}{OWN[at:]}"
+    ((start, end, value),) = parted_in(text, [OWN, "another-value-1"])
+    assert (text[start:end], value) == (f"{OWN[:at]}{between}{OWN[at:]}", OWN)
+
+
+@pytest.mark.parametrize("text", ["a" * 100_000, "a1\n" * 40_000, "a1b2c3d4\n" * 10_000, "a " * 50_000, "\n" * 100_000])
+def test_no_text_takes_longer_than_its_length(text: str) -> None:
+    """A guard against a hang: each takes a few hundredths of a second."""
+    assert not list(parted_shapes(text))
+    assert not list(parted_in(text, [OWN]))
