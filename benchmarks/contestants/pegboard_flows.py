@@ -45,16 +45,15 @@ async def send_mail(to: str, subject: str, body: str) -> str:
 
 
 class Source:
-    """Of one tool, that nobody said to trust or that somebody did."""
+    """Of one tool and perhaps more, that nobody said to trust or that somebody did."""
 
-    name = "web"
     timeout_s = None
 
-    def __init__(self, *, trusted):
-        self.trusted = trusted
+    def __init__(self, name="web", tools=(read_page,), *, trusted=False):
+        self.name, self._tools, self.trusted = name, tools, trusted
 
     def known(self):
-        return [read_page]
+        return self._tools
 
     async def run(self, slot):
         slot.set_state(SourceState.READY)
@@ -66,23 +65,39 @@ class Plugin:
 
     name = "pages"
 
-    def __init__(self, *, trusted):
-        self.trusted = trusted
+    def __init__(self, *sources):
+        self._sources = sources
 
     @hookimpl
     def provide_sources(self):
-        return [Source(trusted=self.trusted)]
+        return self._sources
+
+
+def _many():
+    """Ten sources of fifty tools, each with a description of a thousand letters."""
+
+    async def work(text: str) -> str:
+        return text
+
+    for number in range(10):
+        seeds = range(50 * number, 50 * number + 50)
+        yield Source(
+            f"many{number}",
+            [tool(name=f"work_{seed}", description=_text(seed, 1_000), read_only=True)(work) for seed in seeds],
+        )
 
 
 @asynccontextmanager
 async def open_contestant():
     calls = {}
     async with AsyncExitStack() as stack:
+        sources = {True: [Source(trusted=True)], False: [Source()], "many": [*_many()]}
         hosts = {}
-        for trusted in (True, False):
-            hosts[trusted] = await stack.enter_async_context(open_host(plugins=[Plugin(trusted=trusted)]))
-            hosts[trusted].add(send_mail)
+        for which, some in sources.items():
+            hosts[which] = await stack.enter_async_context(open_host(plugins=[Plugin(*some)]))
+            hosts[which].add(send_mail)
         sessions = {"": hosts[True].session(), ", nothing read": hosts[False].session()}
+        sessions[", nothing read of 500 tools"] = hosts["many"].session()
         for name, (count, size) in READ.items():
             session = sessions[f", {name} read"] = hosts[False].session()
             for seed in range(count):

@@ -32,6 +32,7 @@ UNAUDITED = ("pegboard-audited", "session.call, in place")
 UNAUDITED_ASYNC = ("pegboard-audited", "session.call, async")
 ALL_TRUSTED = ("pegboard-flows", "session.call, async")
 NOTHING_READ = ("pegboard-flows", "session.call, async, nothing read")
+MANY_DEFINED = ("pegboard-flows", "session.call, async, nothing read of 500 tools")
 MUCH_READ = ("pegboard-flows", "session.call, async, 100 of 100 kB read")
 OBSERVED_ASYNC = ("pegboard-observed", "session.call, async, an observer")
 NOT_SAMPLED_ASYNC = ("pegboard-observed", "session.call, async, not sampled")
@@ -263,6 +264,7 @@ LIMITS: Sequence[Limit] = (
     Limit("the audit of a call async, writing included", 20, "us", _call_more(AUDITED_ASYNC, UNAUDITED_ASYNC)),
     Limit("looking a mail through for words of 100 results", 50, "us", _call_more(MUCH_READ, ALL_TRUSTED, "mail")),
     Limit("the same where only definitions were read", 50, "us", _call_more(NOTHING_READ, ALL_TRUSTED, "mail")),
+    Limit("the same of 500 tools of ten sources", 50, "us", _call_more(MANY_DEFINED, ALL_TRUSTED, "mail")),
     Limit("add async, against the fastest peer's full path", 1.0, "x", _slowest_against_peers("add")),
     Limit("12 parameters, against the fastest peer's full path", 1.0, "x", _slowest_against_peers("rich")),
     Limit("many tools: registering in bulk, each", 60, "us", _value("registry", "register_us", registry=REGISTRY)),

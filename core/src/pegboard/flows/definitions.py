@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pegboard._encodings import decoded
+from pegboard.flows.grams import Grams
 from pegboard.flows.words import WEAK, Label, Match, fold, hosts_above, texts_in
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class Definitions:
 
     def __init__(self) -> None:
         self._waiting: list[tuple[Label, Tool | Mapping[str, Any]]] = []
-        self._said: dict[Label, bytearray] = {}
+        self._said: dict[Label, _Said] = {}
         self._known: set[int] = set()
         self.labels: dict[Label, None] = {}
 
@@ -75,9 +76,7 @@ class Definitions:
                 if len(self._known) >= MAX_KNOWN:
                     self._known.clear()
                 self._known.add(known)
-                said = self._said.setdefault(label, bytearray())
-                said += _folded(text)
-                del said[: max(len(said) - MAX_BYTES, 0)]
+                self._said.setdefault(label, _Said()).add(_folded(text))
 
     def find(
         self,
@@ -120,8 +119,26 @@ class Definitions:
         """Who says it; of several those that are judged most strictly."""
         if self._waiting:
             self._take_in()
-        sayers = [label for label, said in self._said.items() if words in said and strictness(label)]
+        sayers = [label for label, said in self._said.items() if said.holds(words) and strictness(label)]
         return max(sayers, key=strictness, default=None)
+
+
+class _Said:
+    """What one source says, folded."""
+
+    def __init__(self) -> None:
+        self._folded = bytearray()
+        self._grams = Grams(0)
+
+    def add(self, folded: bytes) -> None:
+        self._folded += folded
+        del self._folded[: max(len(self._folded) - MAX_BYTES, 0)]
+        if len(self._folded) > self._grams.letters:
+            folded, self._grams = bytes(self._folded), Grams(2 * len(self._folded))
+        self._grams.add(folded)
+
+    def holds(self, words: bytes) -> bool:
+        return self._grams.may_hold(words) and words in self._folded
 
 
 def _folded(text: str) -> bytes:

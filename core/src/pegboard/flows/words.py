@@ -5,9 +5,7 @@ a word. Long texts are compared by windows of letters, as in Manber's "Finding s
 what was read is noted, every fourth one of what is asked is looked up, and since 3 and 4 have no common divisor, no run
 of `LONG` letters in common is missed, however the two are shifted against each other.
 
-Shorter values are looked for as a whole, and the words in them that are more than letters one by one. A search through
-all that is kept is dear, so every second run of `GRAM` letters that was read has a mark in a table: a value whose runs
-have none is not there (Bloom, "Space/time trade-offs in hash coding with allowable errors", 1970).
+Shorter values are looked for as a whole, and the words in them that are more than letters one by one.
 
 What is kept lies in two generations. The older one is dropped as a whole where the newer one is full, so that nothing
 has to be taken out one by one; whose texts were dropped is remembered.
@@ -17,7 +15,6 @@ from __future__ import annotations
 
 import functools
 import re
-import struct
 import unicodedata
 from collections.abc import Mapping
 from itertools import chain, filterfalse, groupby
@@ -26,6 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pegboard._encodings import decoded
 from pegboard._frozen import freeze
+from pegboard.flows.grams import Grams
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -61,10 +59,6 @@ MAX_LABELS = 8
 
 AT_ONCE, MAX_AT_ONCE = 64, 2_048
 """In bytes: steps and bound of the texts of which all windows are taken at once."""
-GRAM, EVERY_GRAM = 5, 2
-"""In bytes: a value of `WEAK` letters has such a run at each shift, wherever it stands."""
-MARKS = 250_000
-"""Places of the table of marks."""
 CHARACTERS = range(9, 127)
 """Codes of characters: a list of such numbers alone is a text, too."""
 
@@ -89,7 +83,6 @@ _SHAPE = bytes(
 """For `bytes.translate`: a letter is `a`, a space a space, what may stand around a word a dot, all else `x`."""
 _BETWEEN_NAMES = re.compile(r"[^\w@.]+|_")
 _DIGIT = re.compile(r"(?![0-9])\d")
-_GRAM = struct.Struct(f"{GRAM}s{GRAM * EVERY_GRAM - GRAM}x")
 
 
 def fold(text: str) -> bytes:
@@ -185,7 +178,7 @@ class _Generation:
     def __init__(self) -> None:
         self.passages: dict[Label, Passage] = {}
         self.windows: set[bytes] = set()
-        self.marks = bytearray(MARKS)
+        self.grams = Grams(2 * GENERATION_BYTES)
         self.texts: set[int] = set()
         self.size = 0
 
@@ -203,28 +196,14 @@ class _Generation:
         passage.spaced += _spaced(text[:GENERATION_BYTES]) + b"\0"
         self.size += len(taken) + TEXT_BYTES
         self.windows.update([taken[start : start + WINDOW] for start in range(0, len(taken) - WINDOW + 1, EVERY_READ)])
-        for start in range(0, GRAM * EVERY_GRAM, EVERY_GRAM):
-            for (gram,) in _each(_GRAM, taken[start:] + b"\0" * _GRAM.size):
-                self.marks[hash(gram) % MARKS] = 1
+        self.grams.add(taken)
         return len(folded) == len(taken)
 
     def may_hold(self, folded: bytes) -> bool:
         """Whether a value of `WEAK` letters and more can be here; False: it is not."""
         if len(folded) >= WINDOW + EVERY_READ - 1:  # wherever it stands, one of its windows was noted
             return any(folded[at : at + WINDOW] in self.windows for at in range(EVERY_READ))
-        marks, size = self.marks, len(folded) - GRAM + 1
-        for shift in range(EVERY_GRAM):
-            for at in range(shift, size, EVERY_GRAM):
-                if not marks[hash(folded[at : at + GRAM]) % MARKS]:
-                    break
-            else:
-                return True
-        return False
-
-
-def _each(shape: struct.Struct, data: bytes) -> Iterator[tuple[Any, ...]]:
-    """Each piece of that shape, one behind the other."""
-    return shape.iter_unpack(data[: len(data) - len(data) % shape.size])
+        return self.grams.may_hold(folded)
 
 
 class _Waiting(NamedTuple):

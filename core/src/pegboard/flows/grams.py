@@ -1,0 +1,50 @@
+"""Which runs of letters stand in a text, so that most values which do not are not looked for in it. No I/O.
+
+A search through all that is kept is dear. Every second run of `GRAM` letters of it has a place in a table, so a value
+that stands there has all of its runs in the table, at one shift or the other (Bloom, "Space/time trade-offs in hash
+coding with allowable errors", 1970).
+"""
+
+from __future__ import annotations
+
+import struct
+
+GRAM, EVERY_GRAM = 5, 2
+"""In bytes: a value of six letters has a run at each shift, wherever it stands."""
+LEAST_BITS = 16
+_ALIKE = struct.Struct(f"{GRAM}s{GRAM * EVERY_GRAM - GRAM}x")
+"""The runs of each `EVERY_GRAM`-th place that do not overlap: one behind the other, in one pass."""
+
+
+class Grams:
+    """The runs of letters of a text.
+
+    Args:
+        letters: so many bytes of text the table is made for; of more it says less, and nothing that is wrong.
+    """
+
+    __slots__ = ("_mask", "_table", "letters")
+
+    def __init__(self, letters: int) -> None:
+        self.letters = letters
+        self._table = bytearray(1 << max((letters - 1).bit_length(), LEAST_BITS))
+        self._mask = len(self._table) - 1
+
+    def add(self, folded: bytes) -> None:
+        """Note the runs of a folded text."""
+        table, mask, padded = self._table, self._mask, folded + b"\0" * _ALIKE.size
+        for start in range(0, GRAM * EVERY_GRAM, EVERY_GRAM):
+            whole = (len(padded) - start) // _ALIKE.size * _ALIKE.size
+            for (gram,) in _ALIKE.iter_unpack(padded[start : start + whole]):
+                table[hash(gram) & mask] = 1
+
+    def may_hold(self, folded: bytes) -> bool:
+        """Whether a value of six bytes or more can stand in what was added; False: it does not."""
+        table, mask, end = self._table, self._mask, len(folded) - GRAM + 1
+        for shift in range(EVERY_GRAM):
+            for at in range(shift, end, EVERY_GRAM):
+                if not table[hash(folded[at : at + GRAM]) & mask]:
+                    break
+            else:
+                return True
+        return False
