@@ -294,6 +294,24 @@ async def test_a_server_that_cannot_be_reached_is_told_once(start_server: Any) -
         assert len(told) == 1
 
 
+async def test_whoever_was_told_of_no_link_is_told_of_the_next(start_server: Any) -> None:
+    """The log of a worker ended with a complaint, however long it had served since."""
+    told: list[str] = []
+    server = start_server()
+    async with open_client(Servers(urls=(server.url,)), tell=told.append) as client:
+        with trio.fail_after(60):
+            await client.wait_connected()
+            assert told == []
+            server.kill()
+            while client.connected:
+                await client.wait_changed()
+            await trio.to_thread.run_sync(server.start)
+            await client.wait_connected()
+    assert told[0] == f"no link to NATS: {server.url}: the server closed the connection; it is tried again"
+    assert [one for one in told if "link to NATS now" in one] == told[-1:]
+    assert told[-1] == f"there is a link to NATS now: {server.url}"
+
+
 async def test_a_server_that_names_very_many_others_costs_a_bounded_memory() -> None:
     client = Client(Servers())
     link = client_module._Link(trio.testing.memory_stream_pair()[0], client_module.Protocol(), Address("nats://x"))

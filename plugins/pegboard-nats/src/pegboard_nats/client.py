@@ -206,6 +206,7 @@ class Client:
         self.large = trio.CapacityLimiter(LARGE_AT_ONCE)
         self.trouble: str | None = "no server has answered yet"
         self._told: set[str] = set()
+        self._told_of_none = False
         self._inbox = f"{servers.inbox}.{secrets.token_hex(11)}"
         self._waiting: dict[str, Mailbox] = {}
         self._some_wait = trio.Event()
@@ -450,6 +451,7 @@ class Client:
         """Tell why there is no link, once for each cause."""
         if trouble not in self._told and len(self._told) < MAX_TOLD:
             self._told.add(trouble)
+            self._told_of_none = True
             self._tell(f"no link to NATS: {trouble}; it is tried again")
         if trouble != self.trouble:
             self.trouble = trouble
@@ -481,6 +483,9 @@ class Client:
     async def _serve(self, link: _Link) -> None:
         """Listen until the link ends."""
         self._link, self.trouble = link, None
+        if self._told_of_none:
+            self._told_of_none = False
+            self._tell(f"there is a link to NATS now: {link.address}")
         try:
             self._learn(link.proto.info, link)
             for subscription in self._subscriptions.values():
@@ -660,7 +665,7 @@ async def open_client(servers: Servers, *, tell: Callable[[str], None] | None = 
 
     Args:
         servers: where to, and as whom.
-        tell: told why there is no link, once for each cause, and what the server refuses.
+        tell: told why there is no link, once for each cause, that there is one then, and what the server refuses.
 
     Raises:
         PluginError: an address is not valid.
