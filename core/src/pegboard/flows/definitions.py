@@ -70,13 +70,16 @@ class Definitions:
 
     def _take_in(self) -> None:
         waiting, self._waiting = self._waiting, []
+        new: dict[Label, list[bytes]] = {}
         for label, one in waiting:
             text = "\n".join(texts_in(one if isinstance(one, Mapping) else one.public_definition))
             if (known := hash((label, text))) not in self._known:  # a profile has tools of its own that say the same
                 if len(self._known) >= MAX_KNOWN:
                     self._known.clear()
                 self._known.add(known)
-                self._said.setdefault(label, _Said()).add(_folded(text))
+                new.setdefault(label, []).append(_folded(text))
+        for label, texts in new.items():
+            self._said.setdefault(label, _Said()).add(b"".join(texts))
 
     def find(
         self,
