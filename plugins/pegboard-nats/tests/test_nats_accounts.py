@@ -327,6 +327,58 @@ def findings(config: Any) -> list[Finding]:
     return list(check(board))
 
 
+# -- configurations that an older `pegboard nats init` wrote
+
+
+def before_groups(users: list[Any]) -> None:
+    """Workers alone made the stream of records."""
+    host = users[0]["permissions"]
+    host["publish"].remove("$JS.API.STREAM.CREATE.pb-calls")
+
+
+def first(users: list[Any]) -> None:
+    """There were calls and limits: no records, no bots, no tasks, and a group could not be asked alone."""
+    later = ("pb-calls", ".service.", "bot", ".llm", "pb-mcp", "pb-task")
+    for one in users:
+        for allowed in ("publish", "subscribe"):
+            given = one["permissions"][allowed]
+            given = given["allow"] if isinstance(given, dict) else given
+            one["permissions"][allowed] = [subject for subject in given if not any(word in subject for word in later)]
+
+
+async def test_a_configuration_from_before_groups_does_all_that_it_did(keys: Path, start_server: Any) -> None:
+    server = start_server(config_of(keys, before_groups))
+    await call_a_worker(server, keys, "worker", "g")
+    given = {"servers": [server.url], "credentials": str(keys / "host.nk"), "claims": True, "groups": {"g": {}}}
+    config = {"plugins": {"nats": given}, "core": {"limit_store": "nats"}}
+    found = await trio.to_thread.run_sync(findings, config)
+    assert [one.what for one in found] == ["a group has no worker"]
+
+
+@pytest.mark.parametrize(
+    ("config", "lacks"),
+    [
+        ({"core": {"limit_store": "nats"}}, ()),
+        ({"plugins": {"nats": {"groups": {"g": {}}}}}, ("'pb.doctor.service.PING'",)),
+        ({"plugins": {"nats": {"claims": True}}}, ("'$JS.API.DIRECT.GET.pb-calls.pb-calls.doctor.nothing'",)),
+    ],
+)
+def test_doctor_tells_what_an_older_configuration_does_not_hold(
+    keys: Path, start_server: Any, config: Any, lacks: tuple[str, ...]
+) -> None:
+    """It said that nothing is wrong, and hosts backed off from the group for ever."""
+    server = start_server(config_of(keys, first))
+    given = {"servers": [server.url], "credentials": str(keys / "host.nk")}
+    given |= config.get("plugins", {}).get("nats", {})
+    tools = {"tools": {"act": {"executor": "nats:g"}}} if "groups" not in given else {}
+    told = findings({**config, **tools, "plugins": {"nats": given}})
+    host = [one for one in told if one.what == "the key may not do all that is used"]
+    assert [str(one.why).rpartition(" use ")[2] for one in host] == list(lacks)
+    assert all("pegboard nats init" in one.fix for one in host)
+    (worker,) = [one for one in told if one.what == "a worker may not do all that is used"]
+    assert "'pb.doctor.service.PING'" in str(worker.why)
+
+
 # -- groups that are kept from each other
 
 

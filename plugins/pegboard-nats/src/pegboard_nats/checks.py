@@ -54,35 +54,37 @@ def _is_ours(settings: Any, name: str) -> bool:
     return getattr(settings, name, None) == OWN
 
 
-def _uses_streams(settings: NatsSettings, board: Board) -> bool:
-    return (
-        settings.claims
-        or board.config.core.limit_store == OWN
-        or any(_is_ours(one.settings, "task_store") for one in board.plugins)
-    )
+def _kept(settings: NatsSettings, board: Board) -> tuple[str, ...]:
+    """What the board keeps at the server: each is in a stream."""
+    uses = {
+        "calls": settings.claims,
+        "limits": board.config.core.limit_store == OWN,
+        "tasks": any(_is_ours(one.settings, "task_store") for one in board.plugins),
+    }
+    return tuple(name for name, used in uses.items() if used)
 
 
 def check_board(settings: NatsSettings, board: Board) -> Iterator[Finding]:
     """What is wrong for this board; nothing is tried where nothing says that it uses NATS."""
     if (role := role_of(settings, board)) is not None:
         groups = groups_called(settings, board)
-        yield from check_servers(settings, role, groups=groups, needs_streams=_uses_streams(settings, board))
+        yield from check_servers(settings, role, groups=groups, keeps=_kept(settings, board))
 
 
 def check_servers(
-    settings: NatsSettings, role: Role, *, groups: Mapping[str, bool] | None = None, needs_streams: bool = False
+    settings: NatsSettings, role: Role, *, groups: Mapping[str, bool] | None = None, keeps: tuple[str, ...] = ()
 ) -> Iterator[Finding]:
     """Whether a link comes up, whether a third party is let in, and whether a worker's key may call.
 
     Args:
         role: ours.
         groups: that are called, and whether one must have a worker.
-        needs_streams: whether something is kept or counted at the server.
+        keeps: what is kept at the server: `calls` (what became of them), `limits`, `tasks`.
     """
     import trio
 
     where = f"NATS server {', '.join(settings.addresses)}"
-    ours, outsider, workers = trio.run(_try_all, settings, role, tuple(groups or ()))
+    ours, outsider, workers = trio.run(_try_all, settings, role, tuple(groups or ()), keeps)
     if ours.trouble is not None:
         fix = "repair `servers`, `credentials` or `tls_ca`, or start the server"
         yield Finding("NATS cannot be reached", where, ours.trouble, fix)
@@ -95,7 +97,7 @@ def check_servers(
         yield Finding(
             "the key may not call", where, why, "repair `prefix`, or name the key of a host for it as `credentials`"
         )
-    if needs_streams and ours.no_streams is not None:
+    if keeps and ours.no_streams is not None:
         fix = "run nats-server 2.12 or newer, with `jetstream` in its configuration"
         yield Finding("the NATS server cannot keep what is to be kept", where, ours.no_streams, fix)
     for group in ours.empty:
@@ -105,7 +107,11 @@ def check_servers(
     if outsider:
         why = "whoever reaches it may call every tool, as any user"
         yield Finding("NATS lets everybody in", where, why, f"give hosts and workers keys; {HOW}", "warning")
+    if ours.may_call and role == "host":
+        yield from _lacking("the key may not do all that is used", where, "the key", ours)
     for key, tried in workers.items():
+        if tried.hears and (ours.may_call or role == "worker"):
+            yield from _lacking("a worker may not do all that is used", where, f"the key {key} of a worker", tried)
         if tried.may_call:
             why = f"the key {key} of a worker may call tools, as any user"
             yield Finding("a worker may call", where, why, f"let hosts alone publish calls; {HOW}", "warning")
@@ -115,8 +121,15 @@ def check_servers(
             yield Finding("a group is not kept from others", f"group {_group_of(key)}", why, fix, "warning")
 
 
+def _lacking(what: str, where: str, whose: str, tried: _Tried) -> Iterator[Finding]:
+    if tried.lacks:
+        why = f"the server does not let {whose} use {', '.join(map(repr, tried.lacks))}"
+        fix = "let it use them; `pegboard nats init --folder NEW` writes what this version needs"
+        yield Finding(what, where, why, fix)
+
+
 async def _try_all(
-    settings: NatsSettings, role: Role, groups: tuple[str, ...]
+    settings: NatsSettings, role: Role, groups: tuple[str, ...], keeps: tuple[str, ...]
 ) -> tuple[_Tried, bool, dict[str, _Tried]]:
     """How we fare, whether somebody without a key is let in, and how those fare who have the keys of workers."""
     import attrs
@@ -129,18 +142,34 @@ async def _try_all(
 
     named = sorted({*filter(None, map(_group_of, workers)), *groups})
 
-    async def one(name: str, servers: Servers, groups: tuple[str, ...] = (), others: tuple[str, ...] = ()) -> None:
-        answers[name] = await _try_one(servers, settings.prefix, groups, others)
+    async def one(name: str, servers: Servers, *tried: Any) -> None:
+        answers[name] = await _try_one(servers, settings.prefix, *tried)
 
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(one, "ours", ours, groups)
+        looks = (f"{settings.prefix}.doctor.service.PING",) if settings.groups else ()
+        nursery.start_soon(one, "ours", ours, groups, (), (*looks, *_read_of(settings.prefix, keeps, None)))
         nursery.start_soon(one, "nobody", nobody)
         for path in workers:
             group = _group_of(path)
             servers = attrs.evolve(settings.link("pegboard doctor", role="worker", group=group), credentials=path)
             others = () if group is None else ("doctor", *[other for other in named if other != group][:MAX_OTHERS])
-            nursery.start_soon(one, path, servers, (), others)
+            reads, hears = (
+                _read_of(settings.prefix, keeps, group),
+                f"{settings.prefix}.{group or 'doctor'}.service.PING",
+            )
+            nursery.start_soon(one, path, servers, (), others, reads, (hears,))
     return answers["ours"], answers["nobody"].trouble is None, {path: answers[path] for path in workers}
+
+
+def _read_of(prefix: str, keeps: tuple[str, ...], group: str | None) -> tuple[str, ...]:
+    """What is asked of the server by whoever keeps that there, and changes nothing."""
+    streams = {name: f"{prefix}-{name}".replace(".", "_") for name in keeps}
+    asked = {
+        "calls": f"$JS.API.DIRECT.GET.{streams.get('calls')}.{prefix}-calls.{group or 'doctor'}.nothing",
+        "limits": f"$JS.API.STREAM.INFO.{streams.get('limits')}",
+        "tasks": f"$JS.API.STREAM.INFO.{streams.get('tasks')}",
+    }
+    return tuple(asked[name] for name in keeps)
 
 
 def _keys_of_workers(settings: NatsSettings, role: Role) -> Iterator[str]:
@@ -168,7 +197,7 @@ def _group_of(path: str) -> str | None:
 
 class _Tried(NamedTuple):
     """Why there is no link; whether answers are heard, and calls may be published; groups that have no worker; why
-    nothing can be kept; what of others may be heard or read."""
+    nothing can be kept; what of others may be heard or read; what we need, and may not use."""
 
     trouble: str | None = None
     hears: bool = True
@@ -176,9 +205,17 @@ class _Tried(NamedTuple):
     empty: tuple[str, ...] = ()
     no_streams: str | None = None
     foreign: tuple[str, ...] = ()
+    lacks: tuple[str, ...] = ()
 
 
-async def _try_one(servers: Servers, prefix: str, groups: tuple[str, ...], others: tuple[str, ...]) -> _Tried:
+async def _try_one(
+    servers: Servers,
+    prefix: str,
+    groups: tuple[str, ...] = (),
+    others: tuple[str, ...] = (),
+    reads: tuple[str, ...] = (),
+    hears: tuple[str, ...] = (),
+) -> _Tried:
     import trio
 
     from pegboard_nats.client import open_client
@@ -193,7 +230,8 @@ async def _try_one(servers: Servers, prefix: str, groups: tuple[str, ...], other
             return _Tried(client.trouble or "it does not answer")
         no_streams = _why_no_streams(client)
         may_call, _ = await _ask(client, f"{prefix}.doctor.call.nothing")
-        empty = []
+        empty: list[str] = []
+        lacks = [*await _refused(client, hears), *[one for one in reads if not (await _ask(client, one))[0]]]
         if may_call:  # else it is not known
             async with trio.open_nursery() as nursery:
 
@@ -203,32 +241,40 @@ async def _try_one(servers: Servers, prefix: str, groups: tuple[str, ...], other
 
                 for group in groups:
                     nursery.start_soon(one, group)
-        hears = not client.refused
+        is_heard = client.refused <= {*hears}
         foreign = await _foreign(client, prefix, others)
-        return _Tried(None, hears, may_call, tuple(sorted(empty)), no_streams, foreign)
+        return _Tried(None, is_heard, may_call, tuple(sorted(empty)), no_streams, foreign, tuple(sorted(lacks)))
 
 
 async def _foreign(client: Client, prefix: str, others: tuple[str, ...]) -> tuple[str, ...]:
     """What of other groups we may hear or read: calls, answers, records of calls."""
-    import trio
-
     from pegboard_nats.claims import stream_of
-    from pegboard_nats.mailbox import LinkError
 
     if not others:
         return ()
     heard = [f"{inbox_of('host')}.>", *(f"{prefix}.{one}.call.>" for one in others)]
     heard += [f"{inbox_of('worker', one)}.>" for one in others]
-    listening = [client.subscribe(one, lambda message: None) for one in heard]
-    with suppress(LinkError, trio.TooSlowError):
-        await client.flush()
-    found = [one for one in heard if one not in client.refused]
-    for one in listening:
-        one.end()
+    refused = await _refused(client, heard)
+    found = [one for one in heard if one not in refused]
     stream = stream_of(prefix)
     read = [f"$JS.API.DIRECT.GET.{stream}.{prefix}-calls.{one}.nothing" for one in others]
     read += [f"$JS.API.DIRECT.GET.{stream}", f"$JS.API.STREAM.MSG.GET.{stream}"]
     return (*found, *[one for one in read if (await _ask(client, one))[0]])
+
+
+async def _refused(client: Client, subjects: Iterable[str]) -> list[str]:
+    """Those of the subjects that the server does not let us listen to."""
+    import trio
+
+    from pegboard_nats.mailbox import LinkError
+
+    listening = [client.subscribe(one, lambda message: None) for one in subjects]
+    if listening:
+        with suppress(LinkError, trio.TooSlowError):
+            await client.flush()
+    for one in listening:
+        one.end()
+    return [one.subject for one in listening if one.subject in client.refused]
 
 
 def _why_no_streams(client: Client) -> str | None:
