@@ -410,7 +410,7 @@ def test_each_group_has_a_key_of_its_own(group_keys: Path) -> None:
 
 
 async def test_workers_of_one_group_serve_with_its_key(group_server: NatsServer, group_keys: Path) -> None:
-    """As workers of all groups do; limits have to be counted by a host first."""
+    """As workers of all groups do."""
     server, keys = group_server, group_keys
     await call_a_worker(server, keys, "worker-a", "a", of="a")
     for name, group in (("host", None), ("worker-b", "b")):
@@ -419,6 +419,48 @@ async def test_workers_of_one_group_serve_with_its_key(group_server: NatsServer,
         assert await store.claim(f"key-{name}", 60) == 0
         assert await store.claim(f"key-{name}", 60) > 0
         await store.aclose()
+
+
+@pytest.mark.parametrize("role", ["worker-a", "worker-b"])
+async def test_a_worker_of_one_group_counts_before_any_host_has_counted(
+    group_server: NatsServer, group_keys: Path, role: str
+) -> None:
+    """It refused all calls whose limits it counts: its key may not make the stream, and no host had made it."""
+    group = role[-1]
+
+    @tool(rate_limit="2/minute")
+    async def limited() -> str:
+        """Act, twice."""
+        return "done"
+
+    def config(key: str, **more: Any) -> dict[str, Any]:
+        given = {"servers": [group_server.url], "credentials": str(group_keys / f"{key}.nk"), **more}
+        return {"plugins": {"nats": given}}
+
+    worker, plugins = {**config(role), "core": {"limit_store": "nats"}}, [pegboard_nats.plugin]
+    servers = settings_of(group_server, group_keys, role).link("worker", role="worker", group=group)
+    with at_worker_of(group):
+        async with open_host(worker, plugins) as board, open_client(servers) as client, trio.open_nursery() as nursery:
+            board.add(limited)
+            await nursery.start(Worker(board, client, wire.Subjects("pb", group), concurrency=9, drain_s=9).run)
+            async with open_host(config("host", groups={group: {}}), plugins) as host:
+                with trio.fail_after(30):
+                    while "limited" not in host.tools:
+                        await host.wait_source_moved()
+                results = [await host.session("ada").call("limited") for _ in range(3)]
+            nursery.cancel_scope.cancel()
+    assert [one.error and one.error.details["reason"] for one in results] == [None, None, "rate_limit"]
+
+
+async def test_a_worker_that_may_not_make_the_stream_of_limits_says_who_does(
+    group_server: NatsServer, group_keys: Path
+) -> None:
+    with at_worker_of("a"):
+        store = NatsStore(settings_of(group_server, group_keys, "worker-a"))
+    with pytest.raises(PluginError, match="stream not found") as caught:
+        await store.claim("key", 60)
+    await store.aclose()
+    assert caught.value.hint == "a host makes it, when it finds this worker or counts"
 
 
 async def test_the_first_call_of_a_host_that_has_no_link_yet_is_recorded(

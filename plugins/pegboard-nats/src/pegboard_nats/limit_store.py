@@ -57,6 +57,37 @@ FRESH = 0.8
 COLLISION_S = 0.01
 
 
+def stream_of(prefix: str) -> str:
+    """The name of the stream that counts."""
+    return f"{prefix}-limits".replace(".", "_")
+
+
+async def make_stream(client: Client, prefix: str) -> None:
+    """Have the stream that counts. One that is there already and otherwise, as with replicas, is whoever runs the
+    server's business.
+
+    Raises:
+        PluginError: the server is too old for it.
+        LinkError, JetStreamError, trio.TooSlowError: it could not be made; `DeniedError`: it is a host's to make.
+    """
+    from pegboard_nats import jetstream
+
+    jetstream.require_ttl(client, "limits")
+    stream = stream_of(prefix)
+    config = {
+        "name": stream,
+        "subjects": [f"{prefix}-limits.>"],
+        "max_msgs_per_subject": 1,
+        "allow_msg_ttl": True,
+        "allow_direct": True,
+    }
+    try:
+        await jetstream.api(client, f"STREAM.CREATE.{stream}", config)
+    except jetstream.JetStreamError as problem:
+        if problem.number != jetstream.STREAM_EXISTS:
+            raise
+
+
 class NatsStore:
     """What `provide_limit_store` gives. It connects when it is first asked.
 
@@ -67,7 +98,7 @@ class NatsStore:
     def __init__(self, settings: NatsSettings) -> None:
         self._settings = settings
         self._group = serving()
-        self._stream = f"{settings.prefix}-limits".replace(".", "_")
+        self._stream = stream_of(settings.prefix)
         self._subjects = f"{settings.prefix}-limits"
         self._owner = secrets.token_hex(6)
         self._client: Client | None = None
@@ -207,9 +238,9 @@ class NatsStore:
                 return answer, True
         except (LinkError, jetstream.JetStreamError, trio.TooSlowError) as problem:
             self._asked_clock_at = -math.inf
-            raise PluginError(
-                f"NATS does not count: {reason_of(problem)}", hint="look at the server and its streams"
-            ) from None
+            is_missing = isinstance(problem, jetstream.JetStreamError) and problem.number == jetstream.NO_STREAM
+            hint = "a host makes it, when it finds this worker or counts" if is_missing else "look at the server"
+            raise PluginError(f"NATS does not count: {reason_of(problem)}", hint=hint) from None
 
     async def _now(self, client: Client) -> float:
         """The server's time, in seconds since the epoch."""
@@ -258,22 +289,12 @@ class NatsStore:
         from pegboard_nats import jetstream
         from pegboard_nats.mailbox import DeniedError, LinkError, NoRespondersError
 
-        jetstream.require_ttl(client, "limits")
-        config = {
-            "name": self._stream,
-            "subjects": [f"{self._subjects}.>"],
-            "max_msgs_per_subject": 1,
-            "allow_msg_ttl": True,
-            "allow_direct": True,
-        }
         try:
-            await jetstream.api(client, f"STREAM.CREATE.{self._stream}", config)
+            await make_stream(client, self._settings.prefix)
         except NoRespondersError:
             raise PluginError("the NATS server keeps no streams", hint="start it with -js") from None
         except jetstream.JetStreamError as problem:
-            # One that is there already and otherwise, as with replicas, is whoever runs the server's business.
-            if problem.number != jetstream.STREAM_EXISTS:
-                raise PluginError(f"NATS refuses the stream of limits: {problem}", hint="look at its limits") from None
+            raise PluginError(f"NATS refuses the stream of limits: {problem}", hint="look at its limits") from None
         except DeniedError:
             log.debug("the stream of limits is a host's to make")
         except (LinkError, trio.TooSlowError) as problem:

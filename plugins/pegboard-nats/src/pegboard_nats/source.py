@@ -14,6 +14,7 @@ Tools of workers that are gone stay on the board: their calls say that nobody is
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import logging
@@ -27,6 +28,7 @@ from pegboard.errors import reason_of
 from pegboard.sources import SourceDetails
 from pegboard_nats import wire
 from pegboard_nats.link import calls_of, link_of
+from pegboard_nats.settings import OWN
 from pegboard_nats.status import groups_of
 
 if TYPE_CHECKING:
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
 
     from pegboard import SourceSlot
     from pegboard_nats.client import Client
-    from pegboard_nats.protocol import Message
+    from pegboard_nats.protocol import Info, Message
     from pegboard_nats.settings import GroupSettings, NatsSettings
     from pegboard_nats.status import GroupStatus
 
@@ -98,6 +100,7 @@ class NatsSource:
         self._origin = Origin("pegboard-nats", "nats", self.name)
         self._group: GroupStatus | None = None  # as it was last looked at for somebody
         self._server: dict[str, str] = {}
+        self._counted_at: Info | None = None  # the server that was told to keep the counts of workers
         self._is_looked_at = False
         self._looked_at: trio.Event | None = None
         self._look_for_somebody: Callable[[], None] | None = None
@@ -226,6 +229,8 @@ class NatsSource:
                 if verb == "STATS":
                     self._group = next(iter(groups_of(found.answers)), None)
                     self._server = {"name": client.info.server_name, "version": client.info.version}
+                if any(one["metadata"].get("limits") == OWN for one in found.answers):
+                    await self._have_limits_counted(client)
             self._workers |= self._news
             self._news.clear()
             self._workers = {instance: digest for instance, digest in self._workers.items() if digest}
@@ -239,6 +244,22 @@ class NatsSource:
             return SourceState.BACKING_OFF, f"{problem}; it is tried again"
         await self._adopt(counts, slot)
         return SourceState.READY, None
+
+    async def _have_limits_counted(self, client: Client) -> None:
+        """Make the stream for workers that count in it, once on each link: the key of one group may not."""
+        import trio
+
+        from pegboard import PluginError
+        from pegboard_nats.jetstream import JetStreamError
+        from pegboard_nats.limit_store import make_stream
+        from pegboard_nats.mailbox import LinkError
+
+        # Where this does not succeed, the worker says so of the call whose limits it cannot count.
+        with contextlib.suppress(LinkError, JetStreamError, PluginError, trio.TooSlowError):
+            if (at := client.info) is not self._counted_at:
+                self._counted_at = at
+                with trio.move_on_after(ANSWER_S):
+                    await make_stream(client, self._subjects.prefix)
 
     async def _fetch(self, client: Client, counts: Mapping[str, int]) -> None:
         """Ask for definitions that are not known yet; what is not what its hash says is left out.

@@ -278,6 +278,8 @@ class Worker:
             "machine": platform.node()[:MAX_MACHINE],
             "pid": str(os.getpid()),
         }
+        if self._host.board.config.core.limit_store == OWN:
+            metadata["limits"] = OWN  # a host makes the stream, where our key may not
         kind = f"io.nats.micro.v1.{verb.lower()}_response"
         return {"type": kind, "name": wire.SERVICE, "id": self.instance, "version": __version__, "metadata": metadata}
 
