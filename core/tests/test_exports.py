@@ -59,6 +59,7 @@ API = [
     "Validator",
     "Verdict",
     "call_sync",
+    "freeze",
     "hookimpl",
     "load_board",
     "open_host",

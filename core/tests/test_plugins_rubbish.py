@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pegboard import ErrorCode, Finding, Limits, PluginError, Tool, ToolCall, load_board, open_host
+from pegboard import ErrorCode, Finding, Limits, PluginError, Tool, ToolCall, freeze, load_board, open_host
 from pegboard.hookspecs import hookimpl
 from pegboard.registry import checks
 
@@ -225,6 +225,29 @@ def test_a_dialect_that_is_right_is_left_as_it_is() -> None:
         {"coin": True},
     )  # type: ignore[attr-defined]
     assert (export.parse("x"), export.format([])) == ([call], [{"a": 1}])
+
+
+def test_a_definition_that_changes_after_an_export_is_looked_at_again() -> None:
+    definition: dict[str, Any] = {"name": "coin"}
+    board = dialect_of(lambda: Answered(definitions=[definition]))
+    assert board.export("bad", ["coin"]).definitions == [{"name": "coin"}]
+    definition["name"] = "flip"
+    assert board.export("bad", ["coin"]).definitions == [{"name": "flip"}]
+    definition["name"] = object()
+    with pytest.raises(PluginError, match=r"failed: .*no JSON"):
+        board.export("bad", ["coin"])
+
+
+def test_only_what_was_found_to_be_right_is_looked_at_no_more() -> None:
+    answers = [freeze({"name": "coin"}), freeze({"name": "coin", "odd": {1}}), freeze({"name": object()})]
+    board = dialect_of(lambda: Answered(definitions=[answers[0]]))
+    for _ in range(2):
+        assert board.export("bad", ["coin"]).definitions[0] is answers[0]
+    for _ in range(2):
+        answers[0] = answers[-1]
+        with pytest.raises(PluginError, match=r"failed: .*no JSON"):
+            board.export("bad", ["coin"])
+        answers.pop()
 
 
 # -- doctor

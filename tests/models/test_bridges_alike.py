@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 import sys
@@ -9,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from pegboard import ErrorCode, Tool, ToolCall, load_board
+from pegboard import ErrorCode, Example, Tool, ToolCall, load_board
 from pegboard_chat import ModelError, providers_of
+from pegboard_chat.echo import EchoDialect
 
 BRIDGES = ("openai", "anthropic", "cohere", "gemini")
 PACKAGES = ("pegboard_chat", *(f"pegboard_{name}" for name in BRIDGES))
@@ -52,6 +54,32 @@ def export(request: pytest.FixtureRequest, board: Any) -> Any:
 def test_no_module_of_it_imports_what_only_an_open_model_needs(package: str) -> None:
     done = subprocess.run([sys.executable, "-c", IMPORT_ALL, package], capture_output=True, text=True, check=True)
     assert HEAVY.isdisjoint(done.stdout.split())
+
+
+def spoil(value: Any) -> None:
+    """Change whatever of a JSON value can be changed."""
+    inside = list(value.values()) if isinstance(value, dict) else list(value) if isinstance(value, list) else []
+    for one in inside:
+        spoil(one)
+    with contextlib.suppress(TypeError):
+        if isinstance(value, dict):
+            value["spoilt"] = object()
+        elif isinstance(value, list):
+            value.append(object())
+
+
+@pytest.mark.parametrize("dialect", ["text", "json", "mcp", "echo", *CALLS])
+def test_what_a_caller_does_to_an_export_is_in_no_other(dialect: str) -> None:
+    board = load_board({}, ["chat", "mcp", *BRIDGES])
+    listed = {"type": "array", "items": {"enum": ["a", "b"]}, "default": ["a"]}
+    schema = {"type": "object", "properties": {"list": listed}, "required": ["list"], "additionalProperties": False}
+    examples = [Example({"list": ["b"]})]
+    tools = [Tool(name=name, handler=print, input_schema=schema, examples=examples) for name in ("f", "g h")]
+    known = EchoDialect() if dialect == "echo" else board.dialects[dialect]
+    first = known.export(tools)
+    before = json.dumps(first.definitions)
+    spoil(first.definitions)
+    assert json.dumps(known.export(tools).definitions) == before
 
 
 def test_calls_are_read_from_a_message_and_from_its_json(export: Any) -> None:

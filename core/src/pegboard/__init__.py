@@ -32,7 +32,7 @@ from pegboard.starting import collector_paused as _collector_paused
 
 with _collector_paused():
     from pegboard._api import call_sync, load_board, open_host, open_host_sync
-    from pegboard._frozen import thaw
+    from pegboard._frozen import freeze, thaw
     from pegboard.config import setting
     from pegboard.content import AudioContent, BinaryContent, Content, ImageContent, TextContent
     from pegboard.context import CallContext
@@ -137,6 +137,7 @@ __all__ = [
     "Validator",
     "Verdict",
     "call_sync",
+    "freeze",
     "hookimpl",
     "load_board",
     "open_host",

@@ -54,18 +54,27 @@ class FrozenList(list[Any]):
 EMPTY: Mapping[str, Any] = FrozenDict()
 _FLAT = frozenset((str, int, float, bool, type(None)))
 """Types of values that hold no other: most arguments are such values alone, and are copied as a whole."""
+_KEPT = _FLAT | {FrozenDict, FrozenList}
+"""Types of values that are frozen as they are."""
 
 
 def freeze(value: Any) -> Any:
-    """The same JSON value, frozen all the way down; what is frozen already is returned as it is."""
-    kind = type(value)
-    if kind is FrozenDict or kind is FrozenList or kind is str:
+    """The same JSON value, frozen all the way down; what is frozen already is returned as it is.
+
+    It is a dict or a list all the same. `thaw` makes a copy that may be changed.
+
+    .. versionadded:: 0.1
+    """
+    if type(value) in _KEPT:
         return value
     if isinstance(value, dict):
-        is_flat = _FLAT.issuperset(map(type, value.values()))
-        return FrozenDict(value if is_flat else {key: freeze(item) for key, item in value.items()})
+        made = FrozenDict(value)
+        for key, item in value.items():
+            if type(item) not in _KEPT:
+                dict.__setitem__(made, key, freeze(item))
+        return made
     if isinstance(value, (list, tuple)):
-        return FrozenList(value if _FLAT.issuperset(map(type, value)) else [freeze(item) for item in value])
+        return FrozenList([item if type(item) in _KEPT else freeze(item) for item in value])
     return value
 
 

@@ -225,8 +225,8 @@ def format_path(path: Iterable[Step]) -> str:
     """
     text = ""
     for step in path:
-        if not text and type(step) is str and step.isidentifier() and len(step) <= MAX_STEP:
-            text = step  # the commonest by far
+        if type(step) is str and len(step) <= MAX_STEP and step.isidentifier():  # the commonest by far
+            text = f"{text}.{step}" if text else step
         elif isinstance(step, int):
             text += f"[{step}]"
         elif len(step) <= MAX_STEP and step.replace("-", "_").isidentifier():

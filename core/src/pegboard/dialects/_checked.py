@@ -9,16 +9,21 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Mapping
+from itertools import chain
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
+from pegboard._frozen import FrozenDict
+from pegboard.contract import Loss
 from pegboard.errors import PegboardError, PluginError, ToolError, reason_of
 from pegboard.results import ToolResult
+from pegboard.starting import collector_paused
 from pegboard.tools import ToolCall
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
-    from pegboard.contract import Dialect, Export, Loss
+    from pegboard.contract import Dialect, Export
     from pegboard.tools import Tool
 
 REPORT = "report it to its author, or leave the plugin out"
@@ -36,6 +41,7 @@ class CheckedDialect:
         self.name = dialect.name
         self._dialect = dialect
         self._who = f"the dialect {dialect.name!r} of plugin {label}"
+        self._sound: WeakKeyDictionary[Tool, FrozenDict] = WeakKeyDictionary()
 
     def export(self, tools: Iterable[Tool]) -> Export:
         """Compile the tools for the consumer.
@@ -43,8 +49,26 @@ class CheckedDialect:
         Raises:
             PluginError: the dialect failed, or gave what is not an export; the plugin is named.
         """
-        with _faults_of(self._who):
-            return CheckedExport(self._dialect.export(tools), self._who)
+        with _faults_of(self._who), collector_paused():  # what is made here stays, as what registering makes
+            given = list(tools)
+            export = self._dialect.export(given)
+            if not hasattr(export, "definitions"):
+                raise TypeError(f"export gave {type(export).__name__}, expected an Export")
+            return CheckedExport(export, self._who, self._definitions(given, export.definitions))
+
+    def _definitions(self, tools: list[Tool], answer: Any) -> list[Any]:
+        """The definitions, found to be JSON; those that are frozen are looked at once for each tool.
+
+        What is frozen stays what it was, whoever got it; anything else may have changed since.
+        """
+        definitions, sound = _as_list(answer, "definitions"), self._sound
+        if len(definitions) != len(tools):
+            return _as_json(definitions, "definitions")
+        get = sound.get
+        new = [(tool, one) for tool, one in zip(tools, definitions, strict=True) if get(tool) is not one]
+        _as_json([one for _, one in new], "definitions")
+        sound.update((tool, one) for tool, one in new if type(one) is FrozenDict)
+        return definitions
 
     def __getattr__(self, name: str) -> Any:
         """What the author gave it beside a `Dialect`, as `body` and `read` of one that knows whole conversations."""
@@ -54,20 +78,23 @@ class CheckedDialect:
 
 
 class CheckedExport:
-    """What a dialect of a plugin compiled."""
+    """What a dialect of a plugin compiled.
 
-    def __init__(self, export: Any, who: str) -> None:
+    Args:
+        export: what it gave.
+        who: the dialect, as errors name it.
+        definitions: those of the export, which are JSON.
+    """
+
+    def __init__(self, export: Any, who: str, definitions: list[Any]) -> None:
         self._export = export
         self._who = who
-        if not hasattr(export, "definitions"):
-            raise TypeError(f"export gave {type(export).__name__}, expected an Export")
-        self.definitions: Sequence[Any] = _as_json(export.definitions, "definitions")
+        self.definitions: Sequence[Any] = definitions
         self.aliases: Mapping[str, str] = export.aliases
         self.losses: Sequence[Loss] = list(export.losses)
-        if not isinstance(export.aliases, Mapping) or not all(map(_are_texts, export.aliases.items())):
+        if not isinstance(export.aliases, Mapping) or not _are_texts(export.aliases.items(), 2):
             raise TypeError("aliases: expected a mapping of names to names")
-        losses: list[Any] = list(self.losses)
-        if not all(isinstance(loss, tuple) and len(loss) == 3 and _are_texts(loss) for loss in losses):
+        if not _are_texts(self.losses, 3):
             raise TypeError("losses: expected triples of texts")
 
     def __getattr__(self, name: str) -> Any:
@@ -98,14 +125,24 @@ class CheckedExport:
             return _as_json(self._export.format(results), "format")
 
 
-def _are_texts(parts: Iterable[Any]) -> bool:
-    return all(isinstance(part, str) for part in parts)
+def _are_texts(rows: Collection[Any], count: int) -> bool:
+    """Whether they are tuples of so many texts; by types first, since there are thousands where tools are many."""
+    types = map(type, rows)
+    if {tuple, Loss}.issuperset(types) and {str}.issuperset(map(type, chain.from_iterable(rows))):
+        return {count}.issuperset(map(len, rows))
+    return all(
+        isinstance(row, tuple) and len(row) == count and all(isinstance(one, str) for one in row) for row in rows
+    )
+
+
+def _as_list(answer: Any, what: str) -> list[Any]:
+    if not isinstance(answer, (list, tuple)):
+        raise TypeError(f"{what}: expected a list, got {type(answer).__name__}")
+    return list(answer)
 
 
 def _as_json(answer: Any, what: str) -> list[Any]:
-    values = list(answer) if isinstance(answer, (list, tuple)) else None
-    if values is None:
-        raise TypeError(f"{what}: expected a list, got {type(answer).__name__}")
+    values = _as_list(answer, what)
     try:
         json.dumps(values, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as problem:

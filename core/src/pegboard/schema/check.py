@@ -156,7 +156,9 @@ def _plain_size(schema: dict[str, Any], depth: int) -> int:
     for name, value in schema.items():
         kind = value.__class__
         if name == "type":
-            names = (value,) if kind is str else value if isinstance(value, list) and value else (None,)
+            if kind is str and value in _TYPE_NAMES:
+                continue
+            names = value if isinstance(value, list) and value else (None,)
             if not all(item.__class__ is str and item in _TYPE_NAMES for item in names) or len(set(names)) < len(names):
                 return _NOT_PLAIN
         elif name == "description" or name == "title":

@@ -352,15 +352,16 @@ class Bodies:
         """An optional property where every one has to be given: null says that it is left out; and whether null is a
         value of it as well, which by its own default means the same."""
         if not takes_null(sub, self.definitions):
-            return self.nullable(sub), False
+            return self._with_null(sub), False
         if _is_null_by_default(item):
             return sub, True
         raise NotStrictError(at, "it may be left out and may be null, and null can say only one of these")
 
     def nullable(self, form: dict[str, Any]) -> dict[str, Any]:
         """What also takes null."""
-        if takes_null(form, self.definitions):
-            return form
+        return form if takes_null(form, self.definitions) else self._with_null(form)
+
+    def _with_null(self, form: dict[str, Any]) -> dict[str, Any]:
         if self.profile.nullable == "keyword":
             return {**form, "nullable": True}
         if "anyOf" in form:

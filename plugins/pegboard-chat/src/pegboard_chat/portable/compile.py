@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from pegboard import Loss
+from pegboard.errors import format_path
 from pegboard.limits import PORTABLE_LEVELS
 from pegboard.schema import is_plain
 from pegboard_chat.portable.bodies import Bodies
@@ -124,8 +125,6 @@ def compile_schema(schema: Any, profile: Profile, *, tool: str = "") -> Compiled
 
 def shown(path: Path) -> str:
     """A path into a schema, as in `properties.a.items`."""
-    from pegboard.errors import format_path
-
     return format_path(("input_schema", *path))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from pegboard import Loss, ToolCall, ToolError, ToolResult
+from pegboard import Loss, ToolCall, ToolError, ToolResult, freeze
 from pegboard_chat.portable.calls import INVALID_JSON, MAX_ID, NO_NAME, draw_id, read_arguments, refused
 from pegboard_chat.portable.compile import Compiled, compile_schema
 from pegboard_chat.portable.names import alias_for, is_safe
@@ -65,7 +65,7 @@ class PortableExport:
         tools: in the order in which they are offered.
         profile: what the provider takes; a strict one falls back by itself, tool by tool.
         define: `define(tool, alias, compiled, description)` gives the provider's definition of one tool, a JSON value.
-            A function of a module: what it gives is kept for as long as the tool lives.
+            A function of a module: what it gives is frozen, and kept for as long as the tool lives.
 
     .. versionadded:: 0.1
     """
@@ -237,7 +237,7 @@ class PortableExport:
             text = _description(tool, one)
             most = self.profile.max_description
             text = text if most is None or len(text) <= most else f"{text[: most - 1]}…"
-            found = kept[key] = self._define(tool, alias, one, text)
+            found = kept[key] = freeze(self._define(tool, alias, one, text))
         return found
 
 

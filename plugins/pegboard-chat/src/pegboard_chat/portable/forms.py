@@ -119,7 +119,8 @@ def takes_null(form: Mapping[str, Any], definitions: Mapping[str, Any]) -> bool:
     if "enum" in form:
         return None in form["enum"]
     if "type" in form:
-        return "null" in types_of(form["type"]) or "NULL" in types_of(form["type"])
+        kinds = types_of(form["type"])
+        return "null" in kinds or "NULL" in kinds
     if "anyOf" in form:
         return any(takes_null(one, definitions) for one in form["anyOf"])
     return True

@@ -60,8 +60,8 @@ class Ledger:
 
     def charge(self, schema: Schema) -> None:
         """Take what writing out a schema costs from the budget: its size, without what stands inside."""
-        cost = 1 + (len(schema.get("properties", ())) + len(schema.get("enum", ()))) // 8
-        text = schema.get("description", "")
-        if len(text) > _LONG:
-            cost += len(text) // _LONG
-        self.left -= cost
+        self.left -= 1
+        if "properties" in schema or "enum" in schema:
+            self.left -= (len(schema.get("properties", ())) + len(schema.get("enum", ()))) // 8
+        if "description" in schema:
+            self.left -= len(schema["description"]) // _LONG

@@ -14,7 +14,8 @@ MAX_WORDS = 2_000
 """How long the words added to one description may be together, in characters."""
 
 
-_pieces = json.JSONEncoder(ensure_ascii=False).iterencode
+_encoder = json.JSONEncoder(ensure_ascii=False)
+_pieces = _encoder.iterencode
 
 
 def show(value: Any, limit: int = MAX_SHOWN) -> str:
@@ -22,7 +23,7 @@ def show(value: Any, limit: int = MAX_SHOWN) -> str:
     if isinstance(value, str) and len(value) > limit:
         value = value[:limit]
     if not isinstance(value, (dict, list)):
-        text = json.dumps(value, ensure_ascii=False)
+        text = _encoder.encode(value)
     else:
         text = ""
         for piece in _pieces(value):
