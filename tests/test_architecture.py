@@ -53,6 +53,13 @@ def modules() -> Mapping[str, Module]:
     return found
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _forgotten() -> Iterator[None]:
+    """A million and a half objects, through which each later test that collects garbage would look."""
+    yield
+    modules.cache_clear()
+
+
 # -- circles
 
 
