@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pegboard import tool
+from pegboard import open_host, tool
 from pegboard.secrets.parted import parted_in, parted_shapes
 
 if TYPE_CHECKING:
@@ -120,3 +120,22 @@ def test_no_text_takes_longer_than_its_length(text: str) -> None:
     """A guard against a hang: each takes a few hundredths of a second."""
     assert not list(parted_shapes(text))
     assert not list(parted_in(text, [OWN]))
+
+
+async def test_a_text_that_stands_in_content_and_in_data_is_looked_through_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from pegboard.secrets import mask
+
+    looked, find = list[str](), mask.replace_shapes
+    monkeypatch.setattr(mask, "replace_shapes", lambda text, instead: looked.append(text) or find(text, instead))
+
+    @tool
+    async def read() -> str:
+        """Read a mail."""
+        return "Shall we meet on Thursday at noon?"
+
+    async with open_host(plugins=[]) as host:
+        host.add(read)
+        assert (await host.session(masks_secrets=True).call("read")).ok
+    assert looked == ["Shall we meet on Thursday at noon?"]

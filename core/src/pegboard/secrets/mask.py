@@ -73,6 +73,17 @@ def _is_short(result: ToolResult) -> bool:
     )
 
 
+class _Remembered(dict[str, str]):
+    """What each text of one value becomes: a result says most things twice, in its content and in its data."""
+
+    def __init__(self, change: Callable[[str], str]) -> None:
+        self._change = change
+
+    def __missing__(self, text: str) -> str:
+        changed = self[text] = self._change(text)
+        return changed
+
+
 class SecretMask:
     """What one board masks.
 
@@ -106,7 +117,8 @@ class SecretMask:
         if policy == "allow" or _is_short(result):
             return result
         found: Found = set()
-        change, named = partial(self._masked, found=found), partial(self._masked_member, found=found)
+        change = _Remembered(partial(self._masked, found=found)).__getitem__
+        named = partial(self._masked_member, found=found, change=change)
         masked = with_texts(result, change, partial(self._masked_bytes, found=found), named)
         if not found:
             return result
@@ -124,11 +136,11 @@ class SecretMask:
             return value
         found: Found = set()
         own = frozenset(self._own(target)) if target is not None else None
-        change = partial(self._masked, found=found, own=own)
+        change = _Remembered(partial(self._masked, found=found, own=own)).__getitem__
         if isinstance(value, CONTENT_TYPES):
             masked: Any = with_texts_of_block(value, change, partial(self._masked_bytes, found=found, own=own))
         else:
-            named = partial(self._masked_member, found=found) if target is None else None
+            named = partial(self._masked_member, found=found, change=change) if target is None else None
             masked = with_texts_of(value, change, named)
         if found and policy == "refuse":
             does, table = ("answered with", "from") if target is None else ("is given", "to")
@@ -176,9 +188,9 @@ class SecretMask:
         masked = self._masked(text, found, own, levels)
         return data if masked == text else masked.encode(encoding)
 
-    def _masked_member(self, name: str, text: str, found: Found) -> str:
+    def _masked_member(self, name: str, text: str, found: Found, change: Callable[[str], str]) -> str:
         """A text that is a member of an object: its name may say that it is a secret."""
-        masked = self._masked(text, found)
+        masked = change(text)
         if masked != text or not is_named_secret(name, text):
             return masked
         found.add(NAMED)
@@ -191,6 +203,8 @@ class SecretMask:
             own: the keys of whom it is sent to; None: it is answered. A value that has a name alone is masked then,
                 and not where it is sent: whoever logs in somewhere sends a password.
         """
+        if len(text) < MIN_SECRET:
+            return text
         if levels and (inner := bytes_of_base64(text)) is not None:  # as the bytes of blocks stand in JSON
             masked = self._masked_bytes(inner, found, own, levels - 1)
             if masked != inner:

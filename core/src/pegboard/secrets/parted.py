@@ -16,7 +16,7 @@ from pegboard.secrets.shapes import NAMED, OF_A_FILE, find_shapes
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-_LINES = re.compile(r"(?<!\S)\S{8,}(?:[ \t]*\r?\n[ \t]*(?:[>|#*+][ \t]*)?\S+)+")
+_LINES = re.compile(r"(?<!\S)\S{8,}+(?:[ \t]*+\r?\n[ \t]*+(?:[>|#*+][ \t]*)?\S+)+")
 """Words at the end of a line, each with the word that begins the next one, perhaps behind the mark of a quotation."""
 _LETTERS = re.compile(r"(?<!\S)\S(?:[ \t]\S){15,}(?!\S)")
 _BREAK = re.compile(r"[ \t]*\r?\n[ \t]*(?:[>|#*+][ \t]*)?|[ \t]")

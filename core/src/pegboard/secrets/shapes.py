@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import re
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -167,8 +168,21 @@ SHAPES = (
 .. versionadded:: 0.1
 """
 
-_MARKS = [(mark, shape, " " not in mark) for shape in SHAPES for mark in shape.marks]
-"""Each mark, whose it is, and whether it stands within a word."""
+_RARE = '_~&?$=/:"0123456789-QXZKJ'
+"""Signs that few texts have; what they have comes last."""
+
+
+def _by_rarest_sign() -> list[tuple[str, list[tuple[str, Shape, bool]]]]:
+    """Each mark, whose it is, and whether it stands within a word; by a sign in it that few texts have."""
+    found: dict[str, list[tuple[str, Shape, bool]]] = {}
+    for shape in SHAPES:
+        for mark in shape.marks:
+            sign = next((sign for sign in _RARE if sign in mark), min(mark))
+            found.setdefault(sign, []).append((mark, shape, " " not in mark))
+    return list(found.items())
+
+
+_MARKS = _by_rarest_sign()
 _ASSIGNED = (
     r"(?m)^[ \t]*(?:export[ \t]+)?[A-Z][A-Z0-9_]{0,60}?(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?)"
     rf"[A-Z0-9_]{{0,20}}[ \t]*=[ \t]*(?P<quote>['\"]?)(?P<key>{_VALUE}{{8,4000}})(?P=quote)[ \t]*(?:#.*)?$"
@@ -191,7 +205,8 @@ def find_shapes(text: str) -> Iterator[tuple[int, int, str]]:
     if len(text) < MIN_SECRET:
         return
     words = long_words(text)
-    for shape in dict.fromkeys(shape for mark, shape, where in _MARKS if mark in (words if where else text)):
+    marks = chain.from_iterable(marks for sign, marks in _MARKS if sign in text)
+    for shape in dict.fromkeys(shape for mark, shape, where in marks if mark in (words if where else text)):
         for match in _compiled(shape.pattern).finditer(text):
             group = "key" if match.re.groupindex else 0
             yield *match.span(group), shape.kind
