@@ -178,6 +178,7 @@ async def look_at(
     definition: ServerDefinition,
     use: Callable[[Connection], Awaitable[None]] | None = None,
     *,
+    begin: Callable[[Connection], Awaitable[None]] | None = None,
     journal: Journal | None = None,
     callbacks: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda own: own,
 ) -> Listing | Exception:
@@ -186,6 +187,7 @@ async def look_at(
     Args:
         definition: of the server.
         use: is given the open connection, and says itself how long it may take.
+        begin: is given the open connection before it is asked what it offers, and says itself how long it may take.
         journal: keeps what it says beside its answers.
         callbacks: what answers its questions, out of what does otherwise.
     """
@@ -208,6 +210,11 @@ async def look_at(
                 journal=journal,
             )
             async with opened as connection:
+                if begin is not None:
+                    limit.deadline = math.inf
+                    await begin(connection)
+                    limit.deadline = trio.current_time() + limit_s
+                    connection.deadline = trio.current_time() + definition.connect_s
                 async with connection.by(connection.deadline):
                     listing = await discover(connection)
                 if use is not None:

@@ -84,7 +84,7 @@ def _parse(content: bytes) -> dict[Key, Pin]:
         raise _WrongError("its values are nested too deep") from None
     version = table.get("version")
     if version != VERSION or isinstance(version, bool):
-        raise _WrongError(f"it is of version {str(version)[:20]}, and {VERSION} is what is read here")
+        raise _WrongError(f"it is of version {version!r:.20}, and {VERSION} is what is read here")
     blocks = table.get("tools", [])
     if not isinstance(blocks, list) or len(blocks) > MAX_TOOLS:
         raise _WrongError(f"tools is not a list of at most {MAX_TOOLS:,} tables")

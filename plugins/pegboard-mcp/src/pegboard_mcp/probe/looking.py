@@ -86,10 +86,17 @@ async def probe(
     report.offered = first[0]
     found = list(look_at_command(list(definition.argv))) if definition.transport == "stdio" else []
     found += look_at_address(definition.url or "") if definition.url else []
-    found += await trio.to_thread.run_sync(look_at_offer, first[0], tuple(others), tuple(servers))
-    for check, one in (("changes-later", first[1:]), ("changes-on-restart", again), ("changes-by-client", other)):
-        if one and (told := changes(first[0], one[-1])):
-            found.append(Finding(check, "the server", "; ".join(told[:MAX_SHOWN])))
+    seen_offers = [first[0]]
+    for check, listings in (("changes-later", first[1:]), ("changes-on-restart", again), ("changes-by-client", other)):
+        told: dict[str, None] = {}
+        for one in listings:
+            if all(changes(seen, one) for seen in seen_offers):
+                seen_offers.append(one)
+                told |= dict.fromkeys(changes(first[0], one))
+        if told:
+            found.append(Finding(check, "the server", "; ".join(list(told)[:MAX_SHOWN])))
+    for offered in seen_offers[:MAX_SHOWN]:
+        found += await trio.to_thread.run_sync(look_at_offer, offered, tuple(others), tuple(servers))
     found += looking.findings()
     seen = {str(one): one for one in found}
     report.findings = sorted(seen.values(), key=lambda one: LEVELS.index(one.level))
@@ -129,7 +136,7 @@ class _Looking:
         self.problem: tuple[str, str] | None = None
 
     async def listings(self, client: str, wait_s: float) -> list[Offered]:
-        """What it offers, at once and after a while; empty: it could not be reached."""
+        """What it offers, at once, again, and after a while; empty: it could not be reached."""
         import trio
 
         from pegboard_mcp.checks import look_at
@@ -141,16 +148,20 @@ class _Looking:
         definition = attrs.evolve(self._definition, client_name=client, learned=observed)
         journal, found = Journal(definition), list[Offered]()
 
-        async def use(connection: Connection) -> None:
+        async def begin(connection: Connection) -> None:
+            """Before anything else asks: what a host reads first, and at once again."""
             began = time.monotonic()
             found.append(await _read(connection))
             self._slowest_s = max(self._slowest_s, time.monotonic() - began)
+            found.append(await _read(connection))
+
+        async def use(connection: Connection) -> None:
             if wait_s:
                 self._tell(f"watching it for {wait_s:g} s")
                 await trio.sleep(wait_s)
-                found.append(await _read(connection))
+            found.append(await _read(connection))
 
-        outcome = await look_at(definition, use, journal=journal, callbacks=self._noting)
+        outcome = await look_at(definition, use, begin=begin, journal=journal, callbacks=self._noting)
         if isinstance(outcome, Exception):
             why = outcome.why if isinstance(outcome, LinkError) else str(outcome)
             fix = outcome.fix if isinstance(outcome, LinkError) else "see the log of the host"
@@ -210,7 +221,9 @@ class _Looking:
 
 
 async def _read(connection: Connection) -> Offered:
-    """Every list, as it came."""
+    """Every list, as it came: within the time that a server has for its first ones, whenever it is asked."""
+    import trio
+
     from pegboard_mcp.client._errors import RpcError
     from pegboard_mcp.client.discovery import read_pages
 
@@ -222,7 +235,7 @@ async def _read(connection: Connection) -> Offered:
         except RpcError:
             return ()
 
-    async with connection.by(connection.deadline):
+    async with connection.by(trio.current_time() + connection.definition.connect_s):
         return Offered(
             tools=await pages("tools", "tools/list", "tools"),
             prompts=await pages("prompts", "prompts/list", "prompts"),

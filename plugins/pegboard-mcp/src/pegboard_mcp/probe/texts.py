@@ -18,6 +18,7 @@ from pegboard.marks import orders_in
 from pegboard.secrets.shapes import find_shapes
 from pegboard.text import clean
 from pegboard_mcp.probe.checks import Finding
+from pegboard_mcp.probe.phrases import PHRASES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -182,7 +183,8 @@ _PATTERNS: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "order-every-result": (
         ("every", "each", "all", "always"),
-        r"\b(?:append|prepend|add|end|begin|start|include)\b[^.]{0,60}\b(?:every|each|all(?: of)?(?: your)?) (?:\w+ )?(?:responses?|answers?|repl(?:y|ies)|messages?)\b",
+        r"\b(?:append|prepend|add|end|begin|start|include)\b[^.]{0,60}\b(?<!text of )(?<!body of )(?<!content of )(?:every|each|all(?: of)?(?: your)?) (?:\w+ )?"
+        r"(?:responses?|answers?|repl(?:y|ies)|messages?)\b",
     ),
 }  # fmt: skip
 _ALSO: tuple[tuple[str, tuple[str, ...], str], ...] = (
@@ -270,7 +272,7 @@ def look_at_text(where: str, text: str) -> Iterator[Finding]:
     for check, (words, pattern) in _PATTERNS.items():
         if any(word in line for word in words) and (seen := _compiled(pattern).search(line)):
             yield Finding(check, where, _quoted(seen[0]))
-    for check, words, pattern in _ALSO:
+    for check, words, pattern in (*_ALSO, *PHRASES):
         if any(word in line for word in words) and (seen := _compiled(pattern).search(line)):
             yield Finding(check, where, _quoted(seen[0]))
     if (form := _encoded_order(plain)) is not None:

@@ -1,0 +1,76 @@
+"""More words for what `texts` looks for: how people who attack put it, and how servers that do not say nearly the same.
+
+Each row is a check, words of which one has to stand in the text for the expression to be tried, and the expression, for
+a text of one line in small letters. What an honest server says is told apart by what it lacks: who summarizes a
+conversation of a channel says nothing of "so far".
+"""
+
+# ruff: noqa: E501 - an expression is easier to read in one line
+
+from __future__ import annotations
+
+__all__ = ["PHRASES"]
+
+_CALL = r"(?:call|invoke|use|run|execute)"
+_TALK = r"(?:chat|conversation|dialogu?e?|discussion|exchange|discussed|said|talked about)"
+_VENDORS = r"(?:anthropic|openai|google|microsoft|the (?:user|system|administrator|vendor))"
+_OF_PERSON = r"(?:password|passphrase|\bpin\b|cvv|credit card|card number|social security|ssn|seed phrase|private key|one[- ]time (?:code|password)|2fa code|otp)"
+_NOT_IF = "".join(f"(?<!{word} )" for word in ("if", "when", "once", "after", "that", "unless", "until", "whether"))
+
+PHRASES: tuple[tuple[str, tuple[str, ...], str], ...] = (
+    ("order-conversation", ("chat", "conversation", "dialog", "discuss", "exchange", "said", "talked"),
+     rf"\b{_TALK}\b[^.]{{0,30}}\b(?:so far|up to (?:now|here|this point)|until now|to date|word for word|verbatim)\b|\b{_TALK}\b[^.]{{0,20}}\bbetween you and\b"),
+    ("order-conversation", ("user",),
+     r"\b(?:all|prior|previous|earlier|last|recent) (?:\w+ )?user(?:'?s)? (?:turns|messages|prompts|inputs)\b|\bwhat (?:did|has|does) the user (?:say|said|ask|asked|type|typed|write|written|tell|told)\b"),
+    ("order-system-prompt", ("system", "developer", "thought", "reasoning", "monologue"),
+     r"\b(?:model|assistant|llm|ai|agent)(?:'?s)? (?:system|developer|initial) (?:prompt|message|instructions?)\b|\b(?:hidden thoughts|chain[- ]of[- ]thought|inner monologue|reasoning so far)\b"),
+    ("order-always", ("before", "prior to", "after", "first"),
+     rf"\b(?:before|after|prior to) (?:each|every|any|all) (?:\w+ )?(?:answer|response|reply|message|turn|request|action|step)s?,? (?:\w+ )?{_CALL}\b"
+     rf"|\b(?:before|prior to) (?:you )?(?:respond|answer|reply)(?:ing)?\b[^.]{{0,40}}\b{_CALL}\b|\b(?:must|should|has to) be (?:your|the) (?:very )?first (?:action|step|call|tool)\b"),
+    ("order-secrecy", ("silently", "quietly", "secretly", "discreetly", "bother", "between us", "to yourself", "deny", "omit", "conceal", "hide", "leave out", "asked about", "no need", "need not", "needn't", "need to be"),
+     r"\b(?:do|perform|call|run|execute|send|use) (?:this|it|so|that) (?:silently|quietly|discreetly|secretly|in secret)\b"
+     r"|\bno need to (?:bother|inform|involve|trouble|notify|tell|ask)\b[^.]{0,20}\b(?:user|person|human)\b|\busers? (?:need not|needn't|do not need to|don't need to) be (?:informed|told|asked|notified)\b|\bkeep (?:this|it|that) (?:between us|secret|to yourself|hidden)\b"
+     r"|\bdeny (?:that )?(?:you|having)\b|\bif (?:you are |the user )?asked about (?:this|it)\b[^.]{0,40}\b(?:say|answer|reply|claim|deny)\b"
+     r"|\b(?:omit|hide|conceal|leave out)\b[^.]{0,40}\b(?:security warnings?|from the (?:user|human|person|summary))\b"),
+    ("order-no-question", ("approve", "authori", "consent", "agree", "granted", "refuse", "decline"),
+     rf"{_NOT_IF}\bthe (?:user|person|human|owner|operator) (?:has |have )?(?:already )?(?:pre-?)?(?:approved?|authori[sz]ed?|consents?(?:ed)?(?: to)?|agree[ds]?(?: to)?|granted?)s? (?:\w+ )?(?:all|any|every|everything)\b"
+     r"|\b(?:never|do not|don't|must not) (?:refuse|decline|question) (?:a |any |the |this )?(?:call|tool|instruction|request)"),
+    ("order-approve", ("verified", "certified", "approved", "audited", "endorsed", "trusted", "review", "permissions"),
+     rf"\b(?:verified|certified|approved|audited|endorsed|trusted) by {_VENDORS}\b|\bneeds? no (?:review|confirmation|approval)\b|\b(?:dangerously[-_ ]?skip|bypass)[-_ ]?permissions\b"),
+    ("order-fake-result", ("follow", "obey", "comply", "carry out", "act on", "treat", "override", "precedence"),
+     r"\b(?:follow|obey|comply with|carry out|act on)\b[^.]{0,40}\b(?:instructions?|orders?|commands?)\b[^.]{0,30}\b(?:in|of|from|by) (?:the|its|this|that|each|every) (?:\w+ )?(?:results?|outputs?|responses?|answers?|pages?|contents?)\b"
+     r"|\b(?:follow|obey|do) what(?:ever)? (?:the|its|this) (?:\w+ )?(?:results?|outputs?|responses?|tool) (?:says?|tells?)\b|\btreat\b[^.]{0,40}\b(?:result|output|response|answer|page)s?\b[^.]{0,30}\bas (?:instructions?|orders|commands)\b"
+     r"|\b(?:results?|outputs?|descriptions?|instructions?)\b[^.]{0,30}\b(?:overrides?|takes? precedence over|outranks?) (?:the |all |any )?(?:user|person|human|system|other|previous)"),
+    ("order-credentials", ("$", "user", "sudo", "person"),
+     rf"\bvalues? of \$\{{?[a-z][a-z0-9_]{{0,40}}(?:key|token|secret|password)\b|\bsudo password\b|\bask (?:for )?(?:the |a )?(?:user|person)(?:'?s)?\b[^.]{{0,40}}{_OF_PERSON}"
+     rf"|\bwhen(?:ever)? the user (?:mentions|says|types|enters|gives)\b[^.]{{0,30}}{_OF_PERSON}"),
+    ("order-environment", ("environment variable",),
+     r"\benvironment variables?\b[^.]{0,20}\b(?:as|in|into) (?:a |the )?(?:side ?note|context|note|comment|this field|here)\b"),
+    ("order-other-tool", ("tool", "mcp server", "function"),
+     r"\bof (?:all |the |any |every )?(?:other )?(?:tools|(?:mcp )?servers|functions) (?:\w+ ){0,2}(?:available to you|you (?:have|can)|connected|you know)\b|\bthe user'?s other tools\b"
+     r"|\bother (?:\w+ )?tools?\b (?:is|are)\b[^.]{0,20}\b(?:unsafe|broken|insecure|outdated|malicious)\b|\bif (?:the |a )?[`'\"]?\w+_\w+[`'\"]?(?: tool)? is (?:present|available|installed|there)\b[^.]{0,40}\b(?:set|change|alter|modify|add)\b"),
+    ("order-other-tool", ("whenever", "when a", "after each", "after every"),
+     rf"\bwhen(?:ever)? (?:an?|any|the) \w+ is (?:written|read|sent|created|opened|saved)\b[^.]{{0,20}}\balso\b|\bafter (?:each|every|any) (?:other )?tool call,? {_CALL}\b"),
+    ("order-redirect", ("recipient", "payee", "beneficiary", "bcc", "wallet", "account", "iban", "what the user"),
+     r"\b(?:recipient|payee|beneficiary|bcc)\b[^.]{0,30}\b(?:of|on|in|for) (?:every|each|all|any)\b[^.]{0,30}\byou\b|\b(?:times|instead of|rather than) (?:of )?what the user\b"
+     r"|\b(?:replace|substitute) (?:the|every|each|all|any) (?:\w+ )?(?:wallets?|accounts?|recipients?|ibans?)(?: address(?:es)?| numbers?)?\b[^.]{0,40}\b(?:with|by) (?:ours?|mine|0x|\w*\d{4})"),
+    ("order-send", ("upload", "send", "transmit", "forward", "submit"),
+     r"\b(?:upload|send|submit|transmit|forward)\b[^.]{0,30}\b(?:repository|codebase|source code|workspace|files?|keys?|history|notes)\b[^.]{0,20}\bto (?:our|my) (?:\w+ )?(?:servers?|endpoint|host|address)\b"),
+    ("order-run", ("antivirus", "defender", "gatekeeper", "selinux", "apparmor", "cron"),
+     r"\b(?:disable|turn off|stop|uninstall|bypass)\b[^.]{0,30}\b(?:antivirus|defender|gatekeeper|selinux|apparmor)\b|\bcron ?job\b[^.]{0,40}\b(?:calls|runs|invokes) (?:this|it)\b"),
+    ("order-destroy", ("chmod",), r"\bchmod (?:-r )?0?777 [/~]"),
+    ("order-config", ("rc", "profile", "crontab", "authorized_keys"),
+     r"\b(?:append|write|add|edit|modify)\b[^.]{0,60}(?:~/\.(?:bashrc|zshrc|profile|bash_profile)\b|\bcrontab\b|\bauthorized_keys\b)"),
+    ("order-memory", ("memory", "memories", "your notes", "your rules"),
+     r"\b(?:copy|store|save|write|add|put)\b[^.]{0,20}\b(?:this|these) (?:description|text|instruction|note|rule)s?\b[^.]{0,30}\b(?:memory|memories|your notes|your rules)\b"),
+    ("order-every-result", ("repeat", "include", "quote"),
+     r"\b(?:repeat|include|quote) this (?:\w+ )?(?:instruction|text|message|line|notice)s?\b[^.]{0,20}\bin (?:all|every|each|your)\b"),
+    ("order-encode", ("translate", "reverse", "interpret"),
+     r"\b(?:translate|reverse|interpret)\b[^.]{0,60}\b(?:and|then)\b[^.]{0,20}\b(?:obey|follow|execute|carry out|comply)\b"),
+    ("order-override", ("note to", "override", "the above"),
+     r"\bnote to (?:the |all )?(?:ai|llms?|models?|assistants?|agents?|ai (?:agents?|assistants?|models?))\b|\b(?:system|admin|security|developer|debug) override\b"
+     r"|\bthe above (?:text |instructions? |rules? )?(?:is|are) (?:outdated|void|obsolete|no longer)\b"),
+    ("order-html-comment", ("]:",), r"\[(?://|comment|_metadata_)\]: ?[#<]"),
+    ("names-key-file", ("~/.",), r"~/\.(?:config/gh|docker/config|npmrc|pypirc|git-credentials|cargo/credentials|azure|config/gcloud)\b"),
+    ("order-key-files", ("dotfiles", "dot files"), r"\bdot ?files\b[^.]{0,20}\b(?:in|of) (?:the |your )?(?:user'?s )?home\b"),
+)  # fmt: skip
