@@ -271,7 +271,7 @@ async def by_http(host: Host, *, modern: bool, in_headers: bool = False, fast: b
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_sdk, "FAST_PATH", fast)
-        async with served(host, "http") as url, httpx2.AsyncClient(timeout=20, trust_env=False) as client:
+        async with served(host, "http") as url, httpx2.AsyncClient(timeout=20, trust_env=False, verify=False) as client:
             version = "2026-07-28" if modern else "2025-11-25"
             headers = {**BOTH, "mcp-protocol-version": version}
             numbers = iter(range(1, 1000))
@@ -347,7 +347,7 @@ async def by_gateway(host: Host) -> AsyncIterator[Call]:
     serve = partial(serve_gateway, host, bind="127.0.0.1", port=0, user_id=None, settings=HttpSettings())
     async with trio.open_nursery() as nursery:
         url = await nursery.start(serve)
-        async with httpx2.AsyncClient(base_url=url, timeout=20, trust_env=False) as client:
+        async with httpx2.AsyncClient(base_url=url, timeout=20, trust_env=False, verify=False) as client:
 
             async def call(given: Trace) -> Any:
                 answer = await client.post("/tools/seen", json={}, headers=dict(given or {}))

@@ -81,7 +81,7 @@ async def gateway(
     serve = partial(serve_gateway, host, bind=bind, port=0, user_id=None, settings=HttpSettings(**said), hurry=hurry)
     async with trio.open_nursery() as nursery:
         url = await nursery.start(serve)
-        async with httpx2.AsyncClient(base_url=url, timeout=20, trust_env=False) as client:
+        async with httpx2.AsyncClient(base_url=url, timeout=20, trust_env=False, verify=False) as client:
             yield client, nursery.cancel_scope
         nursery.cancel_scope.cancel()
 
@@ -194,7 +194,7 @@ async def test_the_document_follows_the_board(host_with: Any) -> None:
     async with trio.open_nursery() as nursery:
         serve = partial(serve_gateway, host, bind="127.0.0.1", port=0, user_id=None, settings=HttpSettings())
         url = await nursery.start(serve)
-        async with httpx2.AsyncClient(base_url=url, trust_env=False) as client:
+        async with httpx2.AsyncClient(base_url=url, trust_env=False, verify=False) as client:
             first = (await client.get("/openapi.json")).json()
             again = (await client.get("/openapi.json")).json()
             host.add(whoami)
@@ -271,7 +271,7 @@ async def test_a_board_that_ends_leaves_no_task_and_no_socket(host_with: Any) ->
         url = str(client.base_url)
         await client.get("/tools")
     with pytest.raises(httpx2.ConnectError):
-        async with httpx2.AsyncClient(trust_env=False) as client:
+        async with httpx2.AsyncClient(trust_env=False, verify=False) as client:
             await client.get(url)
     # the host that `host_with` opened has two tasks of its own, which end with the test
     assert trio.lowlevel.current_statistics().tasks_living <= before + 3
@@ -289,7 +289,7 @@ def test_any_body_is_answered_in_the_shape_of_a_result(raw: bytes) -> None:
             host.add(add)
             serve = partial(serve_gateway, host, bind="127.0.0.1", port=0, user_id=None, settings=HttpSettings())
             url = await nursery.start(serve)
-            async with httpx2.AsyncClient(base_url=url, trust_env=False) as client:
+            async with httpx2.AsyncClient(base_url=url, trust_env=False, verify=False) as client:
                 answer = await client.post("/tools/add", content=raw, headers=JSON)
                 assert answer.status_code in ANSWERS
                 assert json.loads(answer.content)["ok"] is False

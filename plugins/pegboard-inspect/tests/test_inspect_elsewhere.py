@@ -112,7 +112,7 @@ async def test_tls_serves_whoever_has_a_token_and_nobody_in_the_clear(host_with:
                     assert crossed.status_code == 403
                 moved = await client.get("/", headers={"host": f"evil.example:{port}"})
                 assert moved.status_code == 421
-        async with httpx2.AsyncClient(timeout=20, trust_env=False) as client:
+        async with httpx2.AsyncClient(timeout=20, trust_env=False, verify=False) as client:
             with pytest.raises(httpx2.TransportError):
                 await client.get(f"http://127.0.0.1:{port}/")
         assert len(told) == 1  # the one-time address is still good
@@ -203,7 +203,8 @@ def test_the_cookie_of_one_does_not_open_the_others_page(let_in: Any, served: An
     ada.context.add_cookies([{**cookie, "path": path}])
     answered = ada.page.evaluate("(path) => fetch(path + 'api/about').then((one) => one.status)", path)
     assert answered == 401
-    with httpx2.Client(trust_env=False) as other:  # a second user of this machine, who sees the port and the path
+    # a second user of this machine, who sees the port and the path:
+    with httpx2.Client(trust_env=False, verify=False) as other:
         assert other.get(f"{ada.base}api/about").status_code == 401
         assert other.post(f"{served.url}/enter", json={"token": "guess"}).status_code == 403
     for one in (ada, bob):

@@ -594,7 +594,7 @@ async def test_odd_bytes_are_of_one_connection_alone(over_http: Callable[..., An
 
 
 async def test_the_raw_client_is_not_the_only_one(over_http: Callable[..., Any]) -> None:
-    async with over_http() as served, httpx2.AsyncClient() as other:
+    async with over_http() as served, httpx2.AsyncClient(verify=False) as other:
         message = served.message("add", {"a": 2, "b": 2})
         answer = await other.post(served.url, json=message, headers=served.headers(message))
         assert answer.json()["result"]["structuredContent"] == {"result": 4}

@@ -54,7 +54,7 @@ async def gone(served: Any) -> bool:
     with trio.fail_after(30):
         while True:
             try:
-                async with httpx2.AsyncClient() as client:
+                async with httpx2.AsyncClient(verify=False) as client:
                     await client.get(served.url)
             except httpx2.TransportError:
                 return True
@@ -347,7 +347,7 @@ async def test_a_signal_lets_calls_in_flight_finish_while_others_press(number: s
             return {"json": message, "headers": headers}
 
         async def press() -> None:
-            async with httpx2.AsyncClient(timeout=20) as client:
+            async with httpx2.AsyncClient(timeout=20, verify=False) as client:
                 # The server ended, and `results` is about to be there: it hears no new request, or closes an idle
                 # connection the moment that one is sent.
                 with contextlib.suppress(httpx2.TransportError):
@@ -356,7 +356,7 @@ async def test_a_signal_lets_calls_in_flight_finish_while_others_press(number: s
                         answered.append(answer.status_code)
 
         async def call() -> None:
-            async with httpx2.AsyncClient(timeout=20) as client:
+            async with httpx2.AsyncClient(timeout=20, verify=False) as client:
                 results.append(await client.post(url, **request("slow", {})))
 
         with trio.fail_after(30):

@@ -91,7 +91,7 @@ def instance(host_with: Any) -> Callable[..., Any]:
         host = await host_with(mcp_plugin, config={"plugins": {"mcp": {"task_after_s": 30.0}}})
         host.add(where)
         settings = McpSettings(state_key=key, instance=name, instances=others)
-        async with trio.open_nursery() as nursery, httpx2.AsyncClient(timeout=20) as client:
+        async with trio.open_nursery() as nursery, httpx2.AsyncClient(timeout=20, verify=False) as client:
             start = partial(serve_http, host, transport=transport, bind="127.0.0.1", port=0)
             url = await nursery.start(partial(start, user_id=None, settings=settings))
             with trio.fail_after(60):

@@ -161,7 +161,7 @@ class Browser:
         self.nursery.start_soon(self._follow, text.split()[-1])
 
     async def _follow(self, url: str) -> None:
-        async with httpx2.AsyncClient() as client:
+        async with httpx2.AsyncClient(verify=False) as client:
             response = await client.get(url)
             back = response.headers["location"]
             if self.first is not None:
@@ -330,7 +330,7 @@ async def test_what_else_comes_to_the_port_changes_nothing(authority: Authority,
         port = urlsplit(back).port
         assert port is not None
         silent = await trio.open_tcp_stream("127.0.0.1", port)  # browsers open connections ahead
-        async with httpx2.AsyncClient() as client:
+        async with httpx2.AsyncClient(verify=False) as client:
             assert (await client.get(base + "/favicon.ico")).status_code == 404
             assert (await client.get(base + "/callback?code=x")).status_code == 404
             assert (await client.post(base + "/callback?code=x&state=y")).status_code == 404
@@ -347,7 +347,7 @@ async def test_what_else_comes_to_the_port_changes_nothing(authority: Authority,
 async def test_a_state_that_is_not_ours_changes_nothing(authority: Authority, browser: Browser) -> None:
     async def first(back: str) -> None:
         base = back.partition("?")[0]
-        async with httpx2.AsyncClient() as client:
+        async with httpx2.AsyncClient(verify=False) as client:
             for query in ("code=stolen&state=guessed", "error=denied&state=guessed", "code=stolen&state="):
                 assert (await client.get(f"{base}?{query}")).status_code == 404
 
