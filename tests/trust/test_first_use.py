@@ -303,6 +303,37 @@ async def test_a_list_that_changes_within_a_conversation_is_held(site: Site, hos
     hold((await session.call(name, {"city": "Bonn"})).to_json()["error"], name)
 
 
+@pytest.mark.parametrize("accepts", [False, True])
+async def test_a_yes_to_a_call_is_none_to_what_its_tool_became_meanwhile(
+    site: Site, host_with: Any, accepts: bool
+) -> None:
+    """Attack: a tool changes while a person thinks about a call of it. Their yes was to what they were shown; what the
+    tool is now is asked about as any change is, and the server sees no call before."""
+    site.offer_later(ATTACKS["annotations alone"].later)
+    config = {**site.config, "tools": {"weather": {"requires_confirmation": True}}}
+    host = await host_with(mcp, config=config)
+    await host.wait_for_sources()
+    asked: list[str] = []
+
+    async def answer(confirmation: Confirmation) -> bool:
+        asked.append(confirmation.question)
+        if len(asked) == 1:
+            await host.session().call("grow")
+            with trio.fail_after(20):
+                while "weather" not in host.board.rejected_tools:
+                    await trio.sleep(0.01)
+        return len(asked) != 2 or accepts
+
+    result = await host.session(confirm=answer).call("weather", {"city": "Bonn"})
+    assert "Accept what changed" in asked[1]
+    assert len(site.calls) == (2 if accepts else 1)  # `grow` is one
+    if accepts:
+        assert (result.text, len(asked)) == ("sunny", 3)
+    else:
+        hold(result.to_json()["error"], "weather")
+        assert result.error.details["executed"] is False
+
+
 async def test_who_is_asked_by_another_client_is_compared_with_the_same(
     site: Site, host_with: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

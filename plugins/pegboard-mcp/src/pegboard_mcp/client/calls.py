@@ -73,7 +73,7 @@ class Calls:
             try:
                 messages = await self._messages(wire, arguments, context)
             except ToolError as error:
-                return await context.begin_anew(arguments, error)  # the server that was started now offers another
+                return await context.begin_anew(arguments, error)  # the server offers another now
             data = {"messages": [{"role": role, "content": content.to_json()} for role, content in messages]}
             return ToolResult(content=tuple(message.content for message in messages), data=data)
 
@@ -157,7 +157,7 @@ class Calls:
             try:
                 raw = await self._request("tools/call", params, wire, repeatable=repeatable, asker=context)
             except ToolError as error:
-                return await context.begin_anew(arguments, error)  # the server that was started now offers another
+                return await context.begin_anew(arguments, error)  # the server offers another now
             return result_of(raw, server=self.name, mask=self._mask)
         raise self._silent_error(wire, left_s, repeatable=repeatable)
 
@@ -203,10 +203,10 @@ class Calls:
         on_progress = self._elicitation.progress_of(asker) if isinstance(asker, CallContext) else None
         while True:
             connection = self._lifecycle.connection
-            if connection is None:
+            if is_new := connection is None:
                 connection = await self.connected(lost)
-                if isinstance(asker, CallContext):
-                    self._catalogue.require_registered(asker, method, what)
+            if isinstance(asker, CallContext):
+                self._catalogue.require_registered(asker, method, what, is_new=is_new)
             if self._catalogue.held_back and not isinstance(asker, CallContext):
                 await self._catalogue.require_accepted(asker, method, what)
             try:

@@ -559,19 +559,24 @@ class Catalogue:
             held[key] = held_back(prompts[key].name, self.name, problem.message, problem.hint or "", kind="prompt")
         return held
 
-    def require_registered(self, context: CallContext, method: str, what: str) -> None:
-        """Require that a tool is still on the board after its server was started: what it offers now may be held back.
+    def require_registered(self, context: CallContext, method: str, what: str, *, is_new: bool) -> None:
+        """Require that a tool is still on the board when it is sent to its server: what that offers now may be held
+        back, since a person took their time to answer, or since the server was started for this call.
+
+        Args:
+            is_new: it was started for this call.
 
         Raises:
             ToolError: NOT_FOUND: it is not; FORBIDDEN: it is held back. The server did not see the call.
         """
         name = self.names.get(f"prompt:{what}" if method == "prompts/get" else f"tool:{what}")
         called = name or context.tool.name  # one that the server no longer lists has no name here
-        if called not in context.session.tools:
-            error = context.session.missing(called)
-            if error.details.get("reason") == "held":
-                raise ToolError(error.code, error.message, {**error.details, "server": self.name, "executed": False})
-        if name is not None and name not in context.session.tools:
+        if called in context.session.tools:
+            return
+        error = context.session.missing(called)
+        if error.details.get("reason") == "held":
+            raise error.reworded(error.message, {**error.details, "server": self.name, "executed": False})
+        if is_new and name is not None:
             raise ToolError(
                 ErrorCode.NOT_FOUND,
                 f"{name!r} is no longer on the board: the MCP server {self.name!r}, which was started for this call, "
