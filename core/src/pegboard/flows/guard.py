@@ -101,6 +101,13 @@ class Flows:
             return None
         return Label(key_of(origin), shown, said, plugin_key_of(origin))
 
+    def _label_of_call(self, context: CallContext) -> Label | None:
+        """The label of what one call answers: of a tool that serves several sources, that of the one which answered."""
+        tool, label = context.tool, self._label_of(context.tool)
+        if label is None or (source := _source_of(tool, context.session, context.arguments)) is None:
+            return label
+        return self._label_of(source) if label.policy is None else label._replace(key=f"source {source}")
+
     def note_read(self, session: Session, read: Any, by: Tool | str | None, name: str, arguments: Any) -> None:
         """See `Session.note_read`.
 
@@ -137,7 +144,7 @@ class Flows:
             read.note(label, texts, arguments)
 
     def _note_result(self, context: CallContext, result: ToolResult) -> ToolResult:
-        label = self._label_of(context.tool)
+        label = self._label_of_call(context)
         if label is not None and not (result.error is not None and result.error.is_in_our_words):
             self._note(context.session, label, list(_texts_of(result)), context.arguments)
         return result
@@ -198,10 +205,12 @@ class Flows:
                 return [], []
         said = self._settings.said_to(tool)
         own = None if said is not None else key_of(tool.origin)
-        judge, words = self._settings.judge, self._settings.words
+        source = None if own is None or tool.origin.source else _source_of(tool, session, arguments)
+        to, judge, words = f"source {source}", self._settings.judge, self._settings.words
 
         def strictness(label: Label) -> int:
-            return 0 if own in (label.key, label.plugin) else words.index(judge(label.policy, said))
+            is_own = own in (label.key, label.plugin) if source is None else label.key in (own, to)
+            return 0 if is_own else words.index(judge(label.policy, said))
 
         read = self._read.get(session)
         if not any(map(strictness, chain(read.labels() if read else (), self._definitions.labels))):
@@ -241,8 +250,15 @@ def could_harm(tool: Tool) -> bool:
 
 def key_of(origin: Origin) -> str:
     """Tools of one source, or of one plugin that has none, are not asked about what the others of it said; nor is a
-    tool of a plugin about what its sources said, as the one that reads a resource which a server named."""
+    tool of a plugin about what its sources said, but where it says which of them a call goes to."""
     return f"source {origin.source}" if origin.source else plugin_key_of(origin)
+
+
+def _source_of(tool: Tool, session: Session, arguments: Mapping[str, Any]) -> str | None:
+    """Whom a call of a plugin's tool goes to, and who answers it, where the tool serves several sources and tells by
+    `source_of(session, arguments)` of its handler; None: the plugin itself."""
+    ask = getattr(tool.handler, "source_of", None)
+    return None if ask is None else ask(session, arguments)
 
 
 def plugin_key_of(origin: Origin) -> str:

@@ -98,6 +98,13 @@ class Capabilities:
             return listed.read
         return next((one.read for one in self.templates.values() if one.fits(uri)), None)
 
+    def source_of(self, uri: str) -> str | None:
+        """Whose address it is, of those that `find_reader` knows."""
+        listed = self.resources.get(uri)
+        if listed is not None:
+            return listed.source
+        return next((one.source for one in self.templates.values() if one.fits(uri)), None)
+
     async def wait_until_listed(self, is_enough: Callable[[], bool] = lambda: False) -> None:
         """Wait until every source has offered what it has, or could not be started; or until `is_enough`.
 

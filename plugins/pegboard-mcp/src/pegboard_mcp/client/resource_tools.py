@@ -11,9 +11,9 @@ from pegboard_mcp.client.source import servers_away
 from pegboard_mcp.collected import Capabilities
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from pegboard import Content
+    from pegboard import Content, Session
     from pegboard_mcp.prompts_and_resources import Resource, ResourceTemplate
 
 PAGE = 100
@@ -98,6 +98,17 @@ async def read_resource(context: CallContext, uri: str, server: str | None = Non
     assert context.scope is not None, "it runs under a deadline"
     with context.session.hold_while_asked(context.scope):
         return _result_of(await _read(context, uri, server))
+
+
+def _source_of(session: Session, arguments: Mapping[str, Any]) -> str | None:
+    """Whose resource is asked for: what one server said does not go to another without a question."""
+    capabilities, server, uri = session.resource(Capabilities), arguments.get("server"), str(arguments.get("uri"))
+    if server is not None:
+        return str(server)
+    return capabilities.source_of(uri) or (next(iter(capabilities.readers)) if len(capabilities.readers) == 1 else None)
+
+
+read_resource.handler.source_of = _source_of  # type: ignore[attr-defined]
 
 
 async def _read(context: CallContext, uri: str, server: str | None) -> str | bytes | Sequence[Content]:
