@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+from typing import Any
 
 import pytest
 import trio
@@ -109,3 +110,23 @@ def test_collecting_is_on_again_once_a_host_runs(tools):
     finally:
         gc.enable()
         gc.unfreeze()
+
+
+HANGUP = getattr(signal, "SIGHUP", None)
+
+
+@pytest.mark.parametrize(
+    ("said", "pressed"),
+    [
+        ((signal.SIGTERM, signal.SIGTERM), 1),
+        ((signal.SIGINT, signal.SIGTERM), 1),
+        ((signal.SIGINT, signal.SIGINT, signal.SIGINT), 2),
+        ((HANGUP, HANGUP, HANGUP), 0),
+        ((signal.SIGTERM, HANGUP), 0),
+        ((HANGUP, signal.SIGTERM), 0),  # said at once, in whatever order
+        ((HANGUP, signal.SIGTERM, HANGUP, signal.SIGTERM), 1),
+    ],
+)
+def test_only_who_says_to_end_twice_will_not_wait(said: tuple[Any, ...], pressed: int) -> None:
+    presses = _leaving.Presses()
+    assert sum(presses.again(number) for number in said if number is not None) == pressed

@@ -12,6 +12,7 @@ import sys
 import tempfile
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import httpx2
@@ -22,6 +23,7 @@ import trio.testing
 from pegboard import ConfigError
 from pegboard_mcp import plugin as mcp_plugin
 from pegboard_mcp.commands.serve import _require_processes
+from pegboard_mcp.server import processes as processes_module
 from pegboard_mcp.server.http import require_caller, serve_http
 from pegboard_mcp.server.processes import Link, Processes, SharedPort, handed_over
 from pegboard_mcp.settings import McpSettings
@@ -54,6 +56,14 @@ async def slow() -> int:
     await trio.sleep(0.5)
     return os.getpid()
 
+@tool
+async def hold() -> int:
+    "Say so, and wait until somebody says to go on."
+    os.write(2, b"begun\\n")
+    while not os.path.exists("go"):
+        await trio.sleep(0.01)
+    return os.getpid()
+
 @tool(requires_confirmation=True)
 async def drop() -> int:
     "Drop it."
@@ -66,7 +76,7 @@ def once() -> int:
 
 @hookimpl
 def provide_tools(settings):
-    return [pid, nap, slow, drop, once]
+    return [pid, nap, slow, hold, drop, once]
 """
 PREFIX = "io.modelcontextprotocol/"
 META = {f"{PREFIX}protocolVersion": "2026-07-28", f"{PREFIX}clientCapabilities": {"elicitation": {}}}
@@ -238,6 +248,76 @@ async def test_a_port_is_shared_and_no_call_is_lost_by_a_restart_a_death_or_the_
         assert await gone(*third)
         assert await trio.to_thread.run_sync(partial(served.process.wait, timeout=60)) == 0
         assert not [one for one in folder.iterdir() if one.name.startswith("pegboard-")]
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
+async def test_what_is_said_after_a_restart_loses_no_call_of_one_that_was_replaced(
+    folder: Path, number: signal.Signals
+) -> None:
+    """A second restart, or the end, while a process from before has a call."""
+    found: list[int] = []
+    with trio.fail_after(300), program(folder, 1) as served:
+        before = await served.serving(1)
+        async with trio.open_nursery() as nursery:
+
+            async def call() -> None:
+                found.append(value_of(await served.call("hold")))
+
+            nursery.start_soon(call)
+            await served.until_said("begun")
+            served.process.send_signal(signal.SIGHUP)
+            await served.until_said("all processes are replaced")
+            after: set[int] = set()
+            while not after:  # one from before may take a call until it has heard that it is replaced
+                after = await served.serving(1) - before
+            served.process.send_signal(number)
+            assert await gone(*after)  # they have no call
+            assert found == []
+            (folder / "go").touch()
+        assert len(found) == 1
+        assert found[0] in before
+        if number == signal.SIGHUP:
+            after |= await served.serving(1)
+            served.process.send_signal(signal.SIGTERM)
+        assert await trio.to_thread.run_sync(partial(served.process.wait, timeout=60)) == 0
+        assert await gone(*before, *after)
+    assert not list(folder.glob("pegboard-*"))
+
+
+async def test_sigterm_beside_a_terminal_that_is_gone_cuts_nothing_off(
+    bound: socket.socket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Children were told twice, and cut off what they had."""
+    told: list[int] = []
+    monkeypatch.setattr(processes_module, "_has_terminal", lambda: False)
+    parent = Processes(["nothing"], 1, bound, 1.0, lambda text: None)
+    parent._ends_with_terminal = True
+    parent._alive = [SimpleNamespace(signal=told.append)]  # type: ignore[assignment,list-item]
+    for number in (signal.SIGHUP, signal.SIGHUP, signal.SIGTERM):
+        (parent._on_hangup if number == signal.SIGHUP else parent._on_end)(number)
+    assert told == [signal.SIGTERM]
+    parent._on_end(signal.SIGTERM)
+    assert told == [signal.SIGTERM, signal.SIGTERM]
+
+
+async def test_the_end_that_comes_while_processes_are_replaced_loses_no_call_and_leaves_none(folder: Path) -> None:
+    found: list[int] = []
+    with trio.fail_after(300), program(folder, 1) as served:
+        before = await served.serving(1)
+        async with trio.open_nursery() as nursery:
+
+            async def call() -> None:
+                found.append(value_of(await served.call("hold")))
+
+            nursery.start_soon(call)
+            await served.until_said("begun")
+            for number in (signal.SIGHUP, signal.SIGHUP, signal.SIGTERM):
+                served.process.send_signal(number)
+            (folder / "go").touch()
+        assert len(found) == 1
+        assert await trio.to_thread.run_sync(partial(served.process.wait, timeout=60)) == 0
+        assert await gone(*before)
+    assert not list(folder.glob("pegboard-*"))
 
 
 def _owner_of(state: str, pids: set[int], served: Program) -> int:

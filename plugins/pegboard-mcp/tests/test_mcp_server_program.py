@@ -229,6 +229,48 @@ def test_what_is_in_flight_is_finished_when_it_is_told_to_end(home: Path, number
         process.kill()
 
 
+@pytest.mark.parametrize("first", [signal.SIGTERM, signal.SIGHUP])
+def test_a_terminal_that_is_gone_is_said_by_many_and_presses_nobody(home: Path, first: signal.Signals) -> None:
+    """The system says SIGHUP, and a shell says it too: what is in flight is finished all the same."""
+    process = _start(home)
+    try:
+        _write(process, INIT, _call("brief"))
+        assert process.stderr is not None
+        while process.stderr.readline() not in (b"waiting\n", b""):
+            pass
+        process.send_signal(signal.SIGSTOP)  # else it depends on the machine in which order they come
+        for number in (first, signal.SIGHUP, signal.SIGCONT):
+            process.send_signal(number)
+        process.send_signal(signal.SIGHUP)
+        out, _ = process.communicate(timeout=30)
+        assert process.returncode == 0
+        assert [json.loads(line)["id"] for line in out.splitlines()] == [0, 1]
+        assert b"done" in out
+    finally:
+        process.kill()
+
+
+@pytest.mark.parametrize("tool", ["wait", "hang"])
+def test_sigterm_twice_after_sighup_waits_for_nothing(home: Path, tool: str, in_time: Any) -> None:
+    """Somebody says it on purpose."""
+    process = _start(home)
+    try:
+        _write(process, INIT, _call(tool))
+        assert process.stderr is not None
+        while process.stderr.readline() not in (b"waiting\n", b""):
+            pass
+        for number in (signal.SIGHUP, signal.SIGTERM):
+            process.send_signal(number)
+        with in_time():
+            while process.poll() is None:
+                process.send_signal(signal.SIGTERM)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(timeout=0.1)
+    finally:
+        process.kill()
+        process.communicate()
+
+
 def test_sigterm_after_the_end_of_input_waits_for_nothing(home: Path, in_time: Any) -> None:
     process = _start(home)
     try:

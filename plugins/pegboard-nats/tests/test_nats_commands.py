@@ -163,8 +163,9 @@ async def test_a_worker_serves_until_it_is_told_to_end(
     assert nats_server.url.removeprefix("nats://") in told
 
 
+@pytest.mark.parametrize("first", [(HANGUP,), (signal.SIGTERM, HANGUP)])
 async def test_a_shell_that_says_once_more_that_its_terminal_is_gone_does_not_press(
-    host_with: Any, nats_server: Any, linked: Any, group: str
+    first: tuple[signal.Signals, ...], host_with: Any, nats_server: Any, linked: Any, group: str
 ) -> None:
     """A terminal that is closed is told of by the system and by the shell: the calls of a worker were cut off."""
     go = trio.Event()
@@ -185,8 +186,11 @@ async def test_a_shell_that_says_once_more_that_its_terminal_is_gone_does_not_pr
                 await trio.sleep(0.01)
             await client.ask(mailbox, subjects.call("act"), b"{}", headers={wire.FINGERPRINT: act.fingerprint})
             assert (await mailbox.get()).headers[wire.KIND] == wire.ACCEPTED
-            for _ in range(2):
-                os.kill(os.getpid(), HANGUP)
+            for numbers in (first, (HANGUP,)):
+                blocked = signal.pthread_sigmask(signal.SIG_BLOCK, numbers)  # so that they come at once
+                for number in numbers:
+                    os.kill(os.getpid(), number)
+                signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
                 while HANGUP != signal.SIGTERM and (await find_workers(client, "PING", "pb", group)).answers:
                     await trio.sleep(0.01)
                 await trio.testing.wait_all_tasks_blocked(0.01)

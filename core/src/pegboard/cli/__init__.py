@@ -33,7 +33,7 @@ from pegboard.starting import lazy_names
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pegboard.cli._leaving import HANGUP, ending_signals, leave_within
+    from pegboard.cli._leaving import Presses, ending_signals, leave_within
     from pegboard.cli._numbers import Finite
     from pegboard.cli._output import (
         OutputError,
@@ -60,9 +60,9 @@ if TYPE_CHECKING:
     from pegboard.cli._waiting import quiet, waiting
 
 __all__ = [
-    "HANGUP",
     "Finite",
     "OutputError",
+    "Presses",
     "ProgramRun",
     "absence_of",
     "answer_descriptor",
@@ -96,7 +96,7 @@ __all__ = [
 __getattr__ = lazy_names(
     __name__,
     {
-        "._leaving": ("HANGUP", "ending_signals", "leave_within"),
+        "._leaving": ("Presses", "ending_signals", "leave_within"),
         "._numbers": ("Finite",),
         "._output": (
             "OutputError",

@@ -24,10 +24,24 @@ TERM_PART = 0.8
 
 
 HANGUP: signal.Signals | None = getattr(signal, "SIGHUP", None)
-"""A terminal is gone. The system says it, and a shell once more: so the second one is not somebody who presses.
 
-.. versionadded:: 0.1
-"""
+
+class Presses:
+    """Tells whoever says to end, and says it once more, from the system: that a terminal is gone is said by it and by a
+    shell, beside SIGTERM too, and what comes at once is told in the order of numbers.
+
+    .. versionadded:: 0.1
+    """
+
+    def __init__(self) -> None:
+        self._is_pressed = False
+
+    def again(self, number: int) -> bool:
+        """Note a signal that says to end; whether somebody who has said so will not wait."""
+        if number == HANGUP:
+            return False
+        again, self._is_pressed = self._is_pressed, True
+        return again
 
 
 def ending_signals() -> tuple[signal.Signals, ...]:

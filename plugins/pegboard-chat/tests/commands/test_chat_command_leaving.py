@@ -107,8 +107,9 @@ async def test_a_signal_that_was_switched_off_stays_off() -> None:
 
 
 @IS_IGNORED
+@pytest.mark.parametrize("more", [HANG_UP, signal.SIGTERM])
 async def test_a_shell_that_says_once_more_that_its_terminal_is_gone_does_not_press(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, more: signal.Signals
 ) -> None:
     left: list[int] = []
     monkeypatch.setattr(_leaving.os, "_exit", left.append)
@@ -119,7 +120,7 @@ async def test_a_shell_that_says_once_more_that_its_terminal_is_gone_does_not_pr
             await trio.sleep_forever()
         finally:
             with trio.CancelScope(shield=True):
-                signal.raise_signal(HANG_UP)
+                signal.raise_signal(more)
                 await trio.testing.wait_all_tasks_blocked(0.05)
         return 0
 

@@ -89,7 +89,7 @@ async def _serve_until_told(servers: Servers, made: Callable[[Client], S], words
     """Serve until SIGTERM, Ctrl-C or the end of its terminal, which let what runs finish; the second one lets it go."""
     import trio
 
-    from pegboard.cli import HANGUP, ending_signals
+    from pegboard.cli import Presses, ending_signals
     from pegboard_nats.client import open_client
 
     def tell(trouble: str) -> None:
@@ -102,16 +102,14 @@ async def _serve_until_told(servers: Servers, made: Callable[[Client], S], words
 
             async def end_at_signals(task_status: trio.TaskStatus[None]) -> None:
                 nonlocal interrupted
-                told = False
+                presses, told = Presses(), False
                 with trio.open_signal_receiver(*ending_signals()) as signals:
                     task_status.started()
                     async for number in signals:
                         interrupted = interrupted or number == signal.SIGINT
-                        if told and number == HANGUP:
-                            continue
-                        told = True
-                        if not serving.drain():
+                        if (presses.again(number) or not told) and not serving.drain():
                             nursery.cancel_scope.cancel()
+                        told = True
 
             await nursery.start(end_at_signals)
             await nursery.start(serving.run)

@@ -454,15 +454,15 @@ async def serve_until_signal(serve: Callable[..., Awaitable[None]], tell: Callab
 
     import trio
 
-    from pegboard.cli import HANGUP, ending_signals
+    from pegboard.cli import Presses, ending_signals
 
     interrupted = False
-    hurry = trio.Event()
+    hurry, presses = trio.Event(), Presses()
 
     def end(number: int) -> None:
         nonlocal interrupted
         interrupted = interrupted or number == signal.SIGINT
-        if serving.cancel_scope.cancel_called and number != HANGUP:  # said once more: who says it waits for nothing
+        if presses.again(number):
             hurry.set()
         serving.cancel_scope.cancel()
 

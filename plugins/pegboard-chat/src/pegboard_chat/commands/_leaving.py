@@ -26,7 +26,7 @@ async def unless_ended(work: Callable[[], Awaitable[int]]) -> int:
     """Do the work; the exit status, its own or that of the signal which ended it."""
     import trio
 
-    from pegboard.cli import HANGUP, note
+    from pegboard.cli import Presses, note
 
     numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
     numbers = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
@@ -38,14 +38,15 @@ async def unless_ended(work: Callable[[], Awaitable[int]]) -> int:
 
     async def listen(task_status: trio.TaskStatus[None]) -> None:
         nonlocal timer, ended
+        presses = Presses()
         with trio.open_signal_receiver(*numbers) as signals:
             task_status.started()
             async for number in signals:
-                if timer is not None and number == HANGUP:  # the system says it, and a shell too: nobody presses
-                    continue
-                if timer is not None:
+                if presses.again(number):
                     _go(ended)
                     return
+                if timer is not None:
+                    continue
                 ended = SIGNALLED + number
                 timer = threading.Timer(GONE_S, _go, [ended])
                 timer.daemon = True

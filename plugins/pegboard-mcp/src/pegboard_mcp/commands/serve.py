@@ -94,7 +94,7 @@ async def _serve_stdio(host: Host, write_fd: int | None, user_id: str | None, se
     import trio
 
     from pegboard import ConfigError
-    from pegboard.cli import HANGUP, ending_signals, is_terminal, leave_within
+    from pegboard.cli import Presses, ending_signals, is_terminal, leave_within
     from pegboard_mcp.server.app import make_server
     from pegboard_mcp.server.stdio import GONE_S, Stdio
     from pegboard_serving import at_signals
@@ -107,12 +107,13 @@ async def _serve_stdio(host: Host, write_fd: int | None, user_id: str | None, se
     gone = partial(leave_within, GONE_S, 0, "the client is gone; what did not end by itself was left behind")
     stdio = Stdio(0, write_fd, drain_s=settings.stop_timeout_s, on_end=server.end_listening, on_closed=gone)
     threading.Thread(target=stdio.watch, name="pegboard stdin", daemon=True).start()
-    told: set[int] = set()
+    presses, is_told = Presses(), False
 
     def end(number: int) -> None:
-        if number != HANGUP or not told:
+        nonlocal is_told
+        if presses.again(number) or not is_told:
             stdio.end()
-        told.add(number)
+        is_told = True
 
     ending = tuple(number for number in ending_signals() if number != signal.SIGINT)
     async with trio.open_nursery() as nursery:

@@ -35,6 +35,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import trio
 
 from pegboard import ConfigError
+from pegboard.cli import Presses
 from pegboard_serving import LAST_S, at_signals
 
 if TYPE_CHECKING:
@@ -187,6 +188,7 @@ class Processes:
         self._ended = trio.Event()
         self._is_ending = False
         self._is_interrupted = False
+        self._presses = Presses()
         # A program that nohup started outlives its terminal.
         self._ends_with_terminal = signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN and _has_terminal()
         self._asked_to_replace = trio.Event()
@@ -240,6 +242,8 @@ class Processes:
 
     def _on_end(self, number: int) -> None:
         self._is_interrupted = self._is_interrupted or number == signal.SIGINT
+        if not self._presses.again(number) and self._is_ending:
+            return
         self._is_ending = True
         self._asked_to_replace.set()
         for child in self._alive:  # the second time it cuts off what is in flight
@@ -247,8 +251,7 @@ class Processes:
 
     def _on_hangup(self, number: int) -> None:
         if self._ends_with_terminal and not _has_terminal():
-            if not self._is_ending:  # the system says it, and a shell too: nobody presses
-                self._on_end(signal.SIGTERM)
+            self._on_end(number)
         else:
             self._asked_to_replace.set()
 
