@@ -31,8 +31,8 @@ from pegboard import (
     tool,
 )
 from pegboard.content import text_in
-from pegboard.secrets.mask import KNOWN, SecretMask
-from pegboard.secrets.shapes import NAMED, SHAPES, find_shapes, is_distinct
+from pegboard.secrets.mask import KNOWN, SecretMask, forms_of
+from pegboard.secrets.shapes import MIN_SECRET, NAMED, SHAPES, find_shapes, is_distinct
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
@@ -581,6 +581,40 @@ async def test_a_tool_is_sent_no_secret_but_its_own(
         assert (value in repr(received)) == (value not in masked)
     kinds = {"GitHub token" if value == TOKEN else KNOWN for value in masked}
     assert set((result.details or {}).get("masked_arguments", ())) == kinds
+
+
+SHORTEST = "k3y-of-8"
+"""As short as a secret may be that is looked for in texts."""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"text": SHORTEST},
+        {"text": "a", "more": {"b": SHORTEST}},
+        {"text": "a", "more": {"b": "c", SHORTEST: "d"}},
+        {"text": "a", "more": {"b": f"c {SHORTEST[:4]}\n{SHORTEST[4:]}"}},
+    ],
+)
+async def test_the_shortest_secret_is_masked_wherever_it_stands_among_short_texts(
+    host_that_sends: Any, received: list[Any], arguments: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTHER_SERVICE_TOKEN", SHORTEST)
+    result = await (await host_that_sends()).session().call("post", arguments)
+    assert result.details == {"masked_arguments": [KNOWN]}
+    assert f"[masked: {KNOWN}]" in repr(received)
+    assert SHORTEST not in repr(received)
+
+
+@given(st.text(max_size=12) | st.text(alphabet="a1-", max_size=MIN_SECRET))
+def test_no_secret_that_is_looked_for_has_a_form_shorter_than_that(value: str) -> None:
+    """So texts that are shorter are not looked at."""
+    if is_distinct(value):
+        assert len(value) >= MIN_SECRET
+        assert min(map(len, forms_of(value))) >= MIN_SECRET
+    if len(value) < MIN_SECRET:
+        assert a_mask("k3y-of-8", value)(value) == value
+        assert list(find_shapes(value)) == []
 
 
 async def test_every_interface_masks_arguments(host_that_sends: Any, received: list[Any], through: Any) -> None:

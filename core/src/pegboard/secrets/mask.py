@@ -113,7 +113,8 @@ class SecretMask:
 
     def mask_result(self, tool: Tool, result: ToolResult) -> ToolResult:
         """The result of a tool as a model may read it."""
-        policy = self._settings.judge(self._settings.said_from(tool), None)
+        settings = self._settings
+        policy = settings.judge(settings.said_from(tool), None) if settings.sources else settings.default
         if policy == "allow" or _is_short(result):
             return result
         found: Found = set()
@@ -156,6 +157,8 @@ class SecretMask:
 
         def prepare_masked(arguments: Any) -> Prepared:
             prepared = prepare(arguments)
+            if not has_text(prepared[0], MIN_SECRET):
+                return prepared
             found: Found = set()
             own = frozenset(self._own(tool))
             masked = with_texts_of(prepared[0], partial(self._masked, found=found, own=own))
