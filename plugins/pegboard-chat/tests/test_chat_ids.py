@@ -50,6 +50,41 @@ def test_every_call_gets_an_id_of_its_own_and_its_own_result(turns: list[list[st
         assert after.messages[: len(shorter)] == shorter
 
 
+@given(IDS, st.lists(st.booleans(), min_size=12, max_size=12))
+def test_ids_are_known_as_if_they_were_looked_for_each_time(turns: list[list[str]], looks: list[bool]) -> None:
+    """Whenever somebody asks for them on the way, and also where two conversations go on from one."""
+    conversation = Conversation()
+    for turn, look in zip(turns, looks, strict=False):
+        if look:
+            conversation = unique_ids(conversation)
+        calls = tuple(ToolCall(given, "add", {}) for given in turn)
+        other = conversation.add(Message("assistant", calls=(*calls, ToolCall("only there", "add", {}))))
+        before, conversation = conversation, conversation.add(Message("assistant", calls=calls)).with_system("new")
+        for one in (before, other, conversation):
+            fresh = Conversation(one.system, one.messages)
+            assert one == fresh
+            assert one.call_ids == fresh.call_ids
+            one.call_ids.add("of the caller")
+            assert unique_ids(one) == unique_ids(fresh)
+            assert "of the caller" not in one.call_ids
+
+
+def test_a_round_looks_at_the_messages_of_that_round_alone() -> None:
+    class Counted(tuple[Message, ...]):
+        """Messages that nobody may look through."""
+
+        __slots__ = ()
+
+        def __iter__(self) -> Any:
+            raise AssertionError("the whole conversation was looked through")
+
+    grown = unique_ids(conversation_of([["a"], ["b"]])).ask("more")
+    object.__setattr__(grown, "messages", Counted(grown.messages))
+    assert unique_ids(grown) is grown
+    assert grown.call_ids == {"a", "b"}
+    assert grown.add(Message("assistant", calls=(ToolCall("c", "add", {}),))).call_ids == {"a", "b", "c"}
+
+
 def test_a_conversation_whose_ids_differ_stays_as_it_is() -> None:
     conversation = conversation_of([["a", "b"], ["c"]])
     assert unique_ids(conversation) is conversation

@@ -68,10 +68,13 @@ def quick(types: Mapping[str, Any], required: frozenset[str], defaults: Mapping[
         try:
             for name, value in arguments.items():
                 kind, take = table[name]
-                if take is not None:
-                    bound[name] = take(value)
-                elif value.__class__ is not kind or (kind is float and not isfinite(value)):  # type: ignore[arg-type]
+                if value.__class__ is kind:
+                    if kind is float and not isfinite(value):  # type: ignore[arg-type]
+                        return None
+                elif take is None:
                     return None
+                else:
+                    bound[name] = take(value)
         except Exception:  # noqa: BLE001 - an author's class may raise anything: the binder says what it means
             return None
         for name in integers:

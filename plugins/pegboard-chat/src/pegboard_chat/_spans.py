@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from pegboard import freeze
 from pegboard_chat._replies import reply_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pegboard import Host
     from pegboard_chat.contract import Model, ModelRequest, Reply
     from pegboard_chat.conversation import Usage
@@ -24,17 +28,25 @@ async def observed_reply(
     Raises:
         ModelError: as `reply_of`.
     """
-    told = {"gen_ai.operation.name": "chat", **model_told(model)}
-    with host.span(f"chat {told['gen_ai.request.model']}", "client", told) as ended:
+    name, told = _request_told(model.name)
+    with host.span(name, "client", told) as ended:
         reply = await reply_of(model, request, events, received)
-        ended |= {**usage_told(reply.usage), "gen_ai.response.finish_reasons": (reply.stop.value,)}
+        ended.update(usage_told(reply.usage))
+        ended["gen_ai.response.finish_reasons"] = (reply.stop.value,)
         return reply
 
 
-def model_told(model: Model) -> dict[str, Any]:
-    """Which model it is."""
-    provider, _, name = model.name.partition(":")
-    return {"gen_ai.provider.name": _PROVIDERS.get(provider, provider), "gen_ai.request.model": name or provider}
+@lru_cache(maxsize=64)
+def _request_told(name: str) -> tuple[str, Mapping[str, Any]]:
+    """The name of a request's span and what it says of the model of that name: every round of a chat needs it."""
+    told = {"gen_ai.operation.name": "chat", **model_told(name)}
+    return f"chat {told['gen_ai.request.model']}", freeze(told)
+
+
+def model_told(name: str) -> dict[str, Any]:
+    """Which model it is, by its name."""
+    provider, _, model = name.partition(":")
+    return {"gen_ai.provider.name": _PROVIDERS.get(provider, provider), "gen_ai.request.model": model or provider}
 
 
 def usage_told(usage: Usage) -> dict[str, Any]:

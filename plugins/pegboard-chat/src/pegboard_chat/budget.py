@@ -127,7 +127,10 @@ class Spending:
 
     def output_left(self, price: Price | None) -> Rest | None:
         """How much the next request may write; None: as much as the model can."""
-        budget, left = self.budget, []
+        budget = self.budget
+        if budget.max_tokens is None and budget.max_cost is None:
+            return None
+        left = []
         if budget.max_tokens is not None:
             left.append(Rest(budget.max_tokens - self.usage.total_tokens, "max_tokens"))
         if budget.max_cost is not None and self.cost is not None and price is not None and price.output:

@@ -91,7 +91,7 @@ Delta = TextDelta | ThinkingDelta | CallDelta
 """
 
 
-@attrs.frozen
+@attrs.frozen(slots=False)
 class Reply:
     """A whole answer of a model: the last thing that its stream gives.
 
@@ -127,7 +127,7 @@ ToolChoice = Literal["auto", "required", "none"] | ForcedTool
 """
 
 
-@attrs.frozen
+@attrs.frozen(slots=False)
 class ModelRequest:
     """One request to a model.
 

@@ -19,7 +19,7 @@ import attrs
 from pegboard import Content, TextContent, ToolCall, ToolResult
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
 Role = Literal["user", "assistant", "tool"]
 
@@ -27,7 +27,8 @@ VERSION = 1
 """Of the saved form; a newer one is refused."""
 
 
-@attrs.frozen
+# A dict is filled faster than slots, and each round of a chat makes some of these.
+@attrs.frozen(slots=False)
 class Message:
     """One turn of one side.
 
@@ -76,7 +77,7 @@ class Message:
         return {key: value for key, value in said.items() if key == "role" or value not in (None, [])}
 
 
-@attrs.frozen
+@attrs.frozen(slots=False)
 class Conversation:
     """Everything said so far. A value: `add` makes a new one.
 
@@ -89,10 +90,16 @@ class Conversation:
 
     system: str | None = None
     messages: tuple[Message, ...] = ()
+    # The ids of all calls, where each is known to have one of its own: nobody looks through the messages again.
+    _ids: frozenset[str] | None = attrs.field(default=None, init=False, eq=False, repr=False)
 
     def add(self, *messages: Message) -> Conversation:
         """The conversation with these at its end."""
-        return Conversation(self.system, self.messages + messages)
+        return _with_known_ids(Conversation(self.system, self.messages + messages), _more_ids(self._ids, messages))
+
+    def with_system(self, system: str | None) -> Conversation:
+        """The same messages below another system prompt."""
+        return _with_known_ids(Conversation(system, self.messages), self._ids)
 
     def ask(self, *content: str | Content) -> Conversation:
         """The conversation with a question of the user at its end; text may be given as it is."""
@@ -102,6 +109,8 @@ class Conversation:
     @property
     def call_ids(self) -> set[str]:
         """The ids of all calls so far; a new one is to have another."""
+        if self._ids is not None:
+            return set(self._ids)
         return {call.id for message in self.messages for call in message.calls}
 
     @property
@@ -136,6 +145,22 @@ class Conversation:
         return cls(system, tuple(Message(*one) for one in messages))
 
 
+def _more_ids(ids: frozenset[str] | None, messages: Iterable[Message]) -> frozenset[str] | None:
+    """The ids with those of more calls; None where one of these has none of its own, or `ids` are not known."""
+    if ids is None:
+        return None
+    more = [call.id for message in messages for call in message.calls]
+    if not more:
+        return ids
+    both = ids.union(more)
+    return both if len(both) == len(ids) + len(more) and "" not in both else None
+
+
+def _with_known_ids(conversation: Conversation, ids: frozenset[str] | None) -> Conversation:
+    object.__setattr__(conversation, "_ids", ids)  # of a value that nobody has yet, or one that they are true of
+    return conversation
+
+
 _IDS = frozenset({"id", "call_id", "tool_call_id", "tool_use_id"})
 """What providers call the member of a turn that holds the id of a call."""
 
@@ -146,10 +171,11 @@ def unique_ids(conversation: Conversation) -> Conversation:
     What an id becomes depends on the turns before it alone, so it stays the same while the conversation grows. The same
     conversation where nothing changes.
     """
-    count = sum(len(message.calls) for message in conversation.messages)
-    ids = conversation.call_ids
-    if len(ids) == count and "" not in ids:
+    if conversation._ids is not None:
         return conversation
+    ids = _more_ids(frozenset(), conversation.messages)
+    if ids is not None:
+        return _with_known_ids(conversation, ids)
     taken: set[str] = set()
     asked: list[str] = []
     messages: list[Message] = []
@@ -163,7 +189,7 @@ def unique_ids(conversation: Conversation) -> Conversation:
             results = zip(message.results, asked, strict=True)
             message = attrs.evolve(message, results=tuple(attrs.evolve(one, id=given) for one, given in results))
         messages.append(message)
-    return Conversation(conversation.system, tuple(messages))
+    return _with_known_ids(Conversation(conversation.system, tuple(messages)), frozenset(taken))
 
 
 def own_id(given: str, taken: set[str], others: Collection[str] = ()) -> str:
@@ -206,7 +232,7 @@ def _renamed(raw: Any, ids: Mapping[str, str]) -> Any:
     }
 
 
-@attrs.frozen
+@attrs.frozen(slots=False)
 class Usage:
     """What a request cost, in tokens as the provider counts them. Sums with `+`.
 

@@ -277,7 +277,7 @@ class Chat:
             if isinstance(choice, ForcedTool) and (forced := offer.tools.get(choice.name)) is not None:
                 export = self.model.dialect.export([*many.META, forced])
             system = f"{conversation.system}\n\n{offer.prompt}" if conversation.system else offer.prompt
-            conversation = Conversation(system, conversation.messages)
+            conversation = conversation.with_system(system)
         may_call = export is not None
         if export is None and (called := tools_called(conversation)):
             export = self.model.dialect.export(called)
@@ -313,7 +313,7 @@ class _Question:
     async def run(self) -> None:
         """Ask until it is answered; what goes wrong ends the events."""
         problem: BaseException | None = None
-        told = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": AGENT, **model_told(self.chat.model)}
+        told = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": AGENT, **model_told(self.chat.model.name)}
         try:
             with self.chat.host.span(f"invoke_agent {AGENT}", "internal", told) as ended:
                 try:
