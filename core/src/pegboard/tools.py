@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import attrs
@@ -247,7 +248,7 @@ def _words(values: Iterable[str]) -> frozenset[str]:
     if isinstance(values, str):  # its letters would be taken for words
         raise ValueError(f"expected a list of texts, got one: write [{values[:40]!r}]")
     words = frozenset(values)
-    if not all(isinstance(word, str) for word in words):
+    if words and not all(isinstance(word, str) for word in words):
         raise ValueError("expected a list of texts, got something else in it")
     return words
 
@@ -506,4 +507,6 @@ def is_async(tool: Tool) -> bool:
 
 def _has_to_be_awaited(handler: Any) -> bool:
     handler = inspect.unwrap(handler)
+    if type(handler) is FunctionType:
+        return inspect.iscoroutinefunction(handler)
     return inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(getattr(handler, "__call__", None))  # noqa: B004 - asks what kind of callable it is

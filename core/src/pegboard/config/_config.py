@@ -176,7 +176,7 @@ class Config:
     def tool_settings(self, name: str) -> ToolSettings:
         """What the configuration says of one tool; a variable of the environment names it in any case."""
         key = self._find_key("tools", name)
-        return self.tools[key] if key is not None else _NOTHING_SET
+        return self.tools[key] if key is not None else NOTHING_SET
 
     # -- what plugins and tools declare
 
@@ -440,7 +440,7 @@ class Config:
         safe = self._safe or self._tree
         given, _ = _structure_tool(safe.at(path) or {}, path)
         core, _ = _structure_core({key: value for key, value in safe.values.items() if key in _HOSTS_LIMITS})
-        limits, host = (given or _NOTHING_SET).override(author), core or CoreSettings()
+        limits, host = (given or NOTHING_SET).override(author), core or CoreSettings()
         unsaid = {name: getattr(host, name) for name in _HOSTS_LIMITS if getattr(limits, name) is None}
         return attrs.evolve(limits, **unsaid)
 
@@ -580,7 +580,8 @@ _HOSTS_LIMITS = ("timeout_s", "max_result_bytes")
 """The limits of a tool that are the host's where neither its author nor the configuration says them."""
 
 _TOOL_KEYS = tuple(str(_KEY_OF.get(name, name)) for name in keys_of(ToolSettings) if name != "permissions")
-_NOTHING_SET = ToolSettings()
+NOTHING_SET = ToolSettings()
+"""Those of a tool of which the configuration says nothing."""
 _FACTORY: Any = type(attrs.Factory(list))  # attrs types `Factory` as a function
 
 

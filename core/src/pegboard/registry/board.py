@@ -16,6 +16,7 @@ import attrs
 
 from pegboard._renamed import Former
 from pegboard.config import Config, load_config
+from pegboard.config._config import NOTHING_SET
 from pegboard.contract import SourceState
 from pegboard.errors import ConfigError, ErrorCode, HeldBackError, PegboardError, PluginError, ToolError, reason_of
 from pegboard.pipeline.plan import Plan, PlanEntry, Refusal
@@ -348,7 +349,7 @@ class Board:
         if one.name == READ_RESULT_NAME:
             _require_own(one)
         configured = self.config.tool_settings(one.name)
-        limits = configured.override(one.limits)
+        limits = one.limits if configured is NOTHING_SET else configured.override(one.limits)
         if limits is not one.limits:
             author = attrs.evolve(one.limits, timeout_s=one.limits.timeout_s or self.runtime.timeout_of_source(one))
             self.config.check_loosened(one.name, author, limits)

@@ -202,6 +202,8 @@ def _take_list(element: Any, within: tuple[type, ...]) -> Take | None:
     inner = _take(element, within)
     if inner is None:
         return None
+    if inner is _take_str:
+        return _take_texts
 
     def take(value: Any) -> Any:
         if value.__class__ is not list:
@@ -209,6 +211,18 @@ def _take_list(element: Any, within: tuple[type, ...]) -> Take | None:
         return [inner(item) for item in value]
 
     return take
+
+
+_TEXT = frozenset({str})
+
+
+def _take_texts(value: Any) -> Any:
+    if value.__class__ is not list or not _TEXT.issuperset(map(type, value)):
+        raise _StepAsideError
+    for item in value:
+        if not item.isascii() and is_half(item):
+            raise _StepAsideError
+    return value.copy()
 
 
 def _take_dict(element: Any, within: tuple[type, ...]) -> Take | None:
@@ -245,11 +259,13 @@ def _take_record(cls: type, within: tuple[type, ...]) -> Take | None:
     def take_record(value: Any) -> Any:
         if value.__class__ is not dict or (len(value) != count and not required <= value.keys()):
             raise _StepAsideError
-        fields = {}
+        fields = None  # of a copy, where one is needed
         for key, item in value.items():
             kind, take = takes[key]
             if item.__class__ is not kind:
-                item = take(item)
+                if fields is None:
+                    fields = value.copy()
+                fields[key] = take(item)
             elif kind is int:
                 if not LEAST < item < MOST:  # type: ignore[operator]
                     raise _StepAsideError
@@ -259,7 +275,8 @@ def _take_record(cls: type, within: tuple[type, ...]) -> Take | None:
                     raise _StepAsideError
             elif kind is str and not item.isascii() and is_half(item):  # type: ignore[attr-defined,arg-type]
                 raise _StepAsideError
-            fields[key] = item
-        return fields if make is None else make(**fields)
+        if make is not None:
+            return make(**(value if fields is None else fields))
+        return value.copy() if fields is None else fields
 
     return take_record
