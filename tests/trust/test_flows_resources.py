@@ -1,7 +1,7 @@
 """`read_resource` serves every server: what one of them said goes to another in an address no more than in an argument.
 
 Attack: a server has a template of resources, `evil://x/{what}`, and has a model put into it what another server
-answered. Source: the "cross-server" attacks of Invariant Labs (2025), through a door that is no tool of the server.
+answered. Source: the "cross-server" attacks of Invariant Labs (2025), through a door that is not one of its tools.
 """
 
 from __future__ import annotations

@@ -51,6 +51,15 @@ MAX_OWN = 4_096
 """Values of a caller's own that a session remembers; one more, and all of them are forgotten."""
 OWN_TEXT = 10_000
 """Arguments of more characters are not looked at for them: they cost time at each call."""
+TO_WHOM = frozenset((
+    "to", "cc", "bcc", "recipient", "recipients", "user", "username", "users", "payee", "beneficiary", "account",
+    "assignee", "assignees", "invitee", "invitees", "attendee", "attendees", "participant", "participants", "member",
+    "members", "destination", "receiver", "channel", "channels",
+))  # fmt: skip
+"""Names of arguments that say who is given something."""
+LEAST_NAME = 3
+"""Letters of a name of somebody."""
+_WORDS_OF_NAME = re.compile(r"[a-z]+|[A-Z][a-z]*")
 MAX_PIECES = 100
 """Addresses, numbers and the like that are looked for one by one in a long text."""
 
@@ -357,8 +366,9 @@ class WordsRead:
             elif match is not None:
                 named.add(leaf.text)
         # A value that the person named does not speak for the short ones beside it where a source says it, too.
-        if weak and not any(_identifies(leaf.text) for leaf in values if not leaf.is_weak and leaf.text not in named):
-            found += filter(None, (_alone(leaf, passages) for leaf in weak if not _is_named(leaf.text, said)))
+        if weak and any(_identifies(leaf.text) for leaf in values if not leaf.is_weak and leaf.text not in named):
+            weak = [leaf for leaf in weak if _is_to_whom(leaf)]
+        found += filter(None, (_alone(leaf, passages) for leaf in weak if not _is_named(leaf.text, said)))
         return found
 
 
@@ -460,6 +470,12 @@ def _put_together(leaves: list[Leaf]) -> Iterator[Leaf]:
                 together = tuple(one for one, other in zip(first, last, strict=False) if one == other)
                 between = "" if all(len(leaf.text) == 1 for leaf in some) else " "
                 yield _leaf(together or first, between.join(leaf.text for leaf in some))
+
+
+def _is_to_whom(leaf: Leaf) -> bool:
+    """Whether a short value says who is given something: whatever stands beside it, it is what a call is about."""
+    names = [part for part in leaf.path if isinstance(part, str)]
+    return bool(names) and len(leaf.folded) >= LEAST_NAME and not TO_WHOM.isdisjoint(_WORDS_OF_NAME.findall(names[-1]))
 
 
 def _identifies(text: str) -> bool:
