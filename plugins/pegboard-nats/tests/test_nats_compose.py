@@ -87,6 +87,11 @@ def test_no_key_is_sent_to_whatever_builds_the_image() -> None:
     assert [one for one in packages.splitlines()[0].split() if not (ours / one).is_dir()] == []
 
 
+def test_no_registry_is_asked_for_what_is_built() -> None:
+    """Of a service with both, the image is pulled where somebody has one of that name."""
+    assert [name for name, one in COMPOSE["services"].items() if "build" in one and "image" in one] == []
+
+
 def test_the_services_do_what_they_say(reach: Path, tmp_path: Path, start_server: Any) -> None:
     """With what is mounted for them, and nothing else."""
     pytest.importorskip("pegboard_calculator")
