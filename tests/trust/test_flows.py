@@ -458,6 +458,22 @@ def test_places_are_those_that_all_shapes_together_find(text: str) -> None:
     assert {one.span(one.lastgroup or 0) for one in kept} <= {span for _, span in definitions._plain_places(text)}
 
 
+@given(
+    st.text("ab.@:/ 019-+()\n\u00a0\u0661_", max_size=80)
+    | st.lists(st.sampled_from(["eve@ab.cd", "//ab.cd/a", "(0316)", "+43", "123", "- 456", "ab1234567890", "\n"])).map(
+        " ".join
+    )
+)
+def test_places_are_found_in_the_words_that_may_have_one(text: str) -> None:
+    """A search through those words alone finds what one through the whole text does."""
+    from pegboard.flows import definitions
+
+    shapes = definitions._shapes(True, True, True)
+    words = [found.span() for found in definitions._WORDS.finditer(text)]
+    found = [one.span() for start, end in words for one in shapes.finditer(text, start, end)]
+    assert found == [one.span() for one in shapes.finditer(text)]
+
+
 @given(st.text(max_size=120), st.integers(0, 120), st.integers(6, 40))
 def test_no_value_that_was_read_is_ruled_out_by_the_marks(text: str, start: int, size: int) -> None:
     from pegboard.flows.words import WEAK, Label, _Generation, fold

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Mapping
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from pegboard._encodings import decoded
@@ -43,6 +44,8 @@ _PLACES = (
 """What a place looks like, each shape with what no text is without that has one; of none: a digit."""
 _MAY_HAVE = re.compile(r"[@/\d]")
 _NO_PLACE = bytes(code for code in range(128) if not _MAY_HAVE.match(chr(code)))
+_WORDS = re.compile(r"(?<!\S)[^\s@/\d]*+[@/\d]\S*+(?:\s++(?=[\d+(.)-])\S++)*+")
+"""The words in which a place may stand: those that have a sign of one, and what goes on with a number behind them."""
 _DATE = re.compile(r"\d{4}-\d\d(-\d\d)?")
 _NUMBER = re.compile(r"[+\d ().-]+")
 MIN_DIGITS = 7
@@ -175,7 +178,8 @@ def _may_have_place(text: str) -> bool:
 def _plain_places(text: str) -> Iterator[tuple[str, tuple[int, int]]]:
     if not _may_have_place(text):
         return
-    for found in _shapes("@" in text, "://" in text, "/" in text).finditer(text):
+    shapes = _shapes("@" in text, "://" in text, "/" in text)
+    for found in chain.from_iterable(shapes.finditer(text, *words.span()) for words in _WORDS.finditer(text)):
         if not _DATE.match(found[0]) and (
             not _NUMBER.fullmatch(found[0]) or sum(map(str.isdigit, found[0])) >= MIN_DIGITS or found[0].count(".") == 3
         ):
