@@ -469,8 +469,7 @@ def test_places_are_found_in_the_words_that_may_have_one(text: str) -> None:
     from pegboard.flows import definitions
 
     shapes = definitions._shapes(True, True, True)
-    words = [found.span() for found in definitions._WORDS.finditer(text)]
-    found = [one.span() for start, end in words for one in shapes.finditer(text, start, end)]
+    found = [one.span() for one in definitions._places_in_words(shapes, text)]
     assert found == [one.span() for one in shapes.finditer(text)]
 
 

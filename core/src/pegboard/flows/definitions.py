@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Mapping
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from pegboard._encodings import decoded
@@ -46,6 +45,7 @@ _MAY_HAVE = re.compile(r"[@/\d]")
 _NO_PLACE = bytes(code for code in range(128) if not _MAY_HAVE.match(chr(code)))
 _WORDS = re.compile(r"(?<!\S)[^\s@/\d]*+[@/\d]\S*+(?:\s++(?=[\d+(.)-])\S++)*+")
 """The words in which a place may stand: those that have a sign of one, and what goes on with a number behind them."""
+SHORT = 40
 _DATE = re.compile(r"\d{4}-\d\d(-\d\d)?")
 _NUMBER = re.compile(r"[+\d ().-]+")
 MIN_DIGITS = 7
@@ -102,7 +102,8 @@ class Definitions:
         """
         own: bytes | None = None
         for path, text, folded, _ in leaves:
-            if len(folded) < WEAK or not (_may_have_place(text) or forms(text)):
+            is_plain = folded.isalpha() and "@" not in text and "/" not in text
+            if len(folded) < WEAK or (is_plain and not forms(text)):
                 continue
             for place, form, span in places_in(text, forms):
                 if (said := self._said_of(place, strictness)) is None:
@@ -126,7 +127,7 @@ class Definitions:
         if self._waiting:
             self._take_in()
         sayers = [label for label, said in self._said.items() if said.holds(words) and strictness(label)]
-        return max(sayers, key=strictness, default=None)
+        return max(sayers, key=strictness) if sayers else None
 
 
 class _Said:
@@ -179,12 +180,19 @@ def _plain_places(text: str) -> Iterator[tuple[str, tuple[int, int]]]:
     if not _may_have_place(text):
         return
     shapes = _shapes("@" in text, "://" in text, "/" in text)
-    for found in chain.from_iterable(shapes.finditer(text, *words.span()) for words in _WORDS.finditer(text)):
+    places = shapes.finditer(text) if len(text) <= SHORT else _places_in_words(shapes, text)
+    for found in places:
         if not _DATE.match(found[0]) and (
             not _NUMBER.fullmatch(found[0]) or sum(map(str.isdigit, found[0])) >= MIN_DIGITS or found[0].count(".") == 3
         ):
             group = found.lastgroup or 0
             yield found[group], found.span(group)
+
+
+def _places_in_words(shapes: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
+    """The same as a search through the whole text, which would try each shape at each letter of it."""
+    for words in _WORDS.finditer(text):
+        yield from shapes.finditer(text, *words.span())
 
 
 @functools.cache
