@@ -57,3 +57,17 @@ async def test_words_of_one_server_are_put_into_no_address_of_another(
         assert last.error.details["sources"] == ["`beta_get` of beta" if calls[0] == GET else "beta"]
     else:
         assert last.ok
+
+
+async def test_a_server_that_is_not_there_is_told_of_before_words_of_others(
+    host_with: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("XDG_STATE_HOME", "XDG_CACHE_HOME", "HOME"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+    servers = {"beta": {"command": sys.executable, "args": ["-S", str(SERVER), "beta"]}}
+    host = await host_with(mcp, config={"plugins": {"mcp": {"servers": servers}}})
+    await host.wait_for_sources()
+    session = host.session()
+    assert (await session.call("list_resources")).ok
+    answer = await session.call("read_resource", {"uri": "beta://doc", "server": "nobody"})
+    assert answer.error.code == "NOT_FOUND"

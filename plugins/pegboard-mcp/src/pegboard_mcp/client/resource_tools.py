@@ -103,8 +103,8 @@ async def read_resource(context: CallContext, uri: str, server: str | None = Non
 def _source_of(session: Session, arguments: Mapping[str, Any]) -> str | None:
     """Whose resource is asked for: what one server said does not go to another without a question."""
     capabilities, server, uri = session.resource(Capabilities), arguments.get("server"), str(arguments.get("uri"))
-    if server is not None:
-        return str(server)
+    if server is not None:  # of one that is not there nobody is told anything
+        return str(server) if server in session.host.board.source_states else None
     return capabilities.source_of(uri) or (next(iter(capabilities.readers)) if len(capabilities.readers) == 1 else None)
 
 
