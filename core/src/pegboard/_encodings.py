@@ -218,9 +218,9 @@ def _places_of_base32(text: str) -> Iterator[re.Match[str]]:
 def _places_of_base64(text: str, shape: bytes) -> list[tuple[int, int]]:
     """Where base64 may stand among other words. Most text has none, and its shape says so sooner than a search."""
     if _is_one_word(text):
-        return [found.span() for found in _SHORT_BASE64.finditer(text)] if b"a" * SHORTEST in shape else []
+        return [found.span() for found in _SHORT_BASE64.finditer(text)] if _SHORTEST64 in shape else []
     places: list[tuple[int, int]] = []
-    if b"a" * LINE in shape:
+    if _LINE64 in shape:
         places += (found.span() for found in _BASE64.finditer(text))
     words = b" %b " % (b" ".join(shape.split()) if b"  " in shape else shape)
     if b" aaaa aaaa aaaa " in words or b" aaaaaaaa aaaaaaaa " in words or not text.isascii():  # with other spaces
@@ -240,6 +240,7 @@ _SHAPE = bytes(
     97 if chr(code).isalnum() or chr(code) in "+/_-" else 32 if chr(code).isspace() else 46 for code in range(128)
 ) + bytes(128)
 """For `bytes.translate`: a letter of base64 is `a`, a space a space, all else a dot."""
+_LINE64, _SHORTEST64 = b"a" * LINE, b"a" * SHORTEST
 _SHAPE32 = bytes(97 if chr(code).isalpha() or chr(code) in "234567" else 32 for code in range(128)) + bytes(128)
 _LONG32 = b"a" * SHORTEST_BASE32
 """The same for base32: all else is a space."""

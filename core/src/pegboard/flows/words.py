@@ -66,6 +66,8 @@ MAX_PIECES = 100
 MAX_LABELS = 8
 """Labels at the end of a name of a host that are looked at."""
 
+SHORT = 40
+"""Characters: the words of a shorter text are soon looked at."""
 AT_ONCE, MAX_AT_ONCE = 64, 2_048
 """In bytes: steps and bound of the texts of which all windows are taken at once."""
 CHARACTERS = range(9, 127)
@@ -426,6 +428,8 @@ def chosen(arguments: Any, own_words: Collection[str] = ()) -> tuple[list[Leaf],
 
 def _others(values: list[Leaf], keys: list[Leaf]) -> list[Leaf]:
     """What may carry words beside the values: the keys, and what was taken apart over several of either."""
+    if not keys and sum(map(_is_weak, values)) < 2:
+        return keys
     together = (leaf for leaves in (values, keys) if len(leaves) > 1 for leaf in _put_together(leaves))
     return [*keys, *together]
 
@@ -439,7 +443,10 @@ def _gather(value: Any, path: Path, own_words: Collection[str], values: list[Lea
         for key, item in value.items():
             if key not in own_words and (folded := fold(key)):
                 keys.append(_leaf((*path, key), key, folded))
-            _gather(item, (*path, key), own_words, values, keys)
+            if not isinstance(item, str):
+                _gather(item, (*path, key), own_words, values, keys)
+            elif item not in own_words and (folded := fold(item)):
+                values.append(_leaf((*path, key), item, folded))
     elif isinstance(value, (list, tuple)):
         if len(value) >= WEAK and all(type(item) is int and item in CHARACTERS for item in value):
             values.append(_leaf(path, "".join(map(chr, value))))
@@ -602,7 +609,7 @@ def _found_at(word: str, text: str) -> Iterator[int]:
 
 def _telling_words(text: str) -> list[str]:
     """The words that are more than letters - addresses, numbers, names of files - and such names inside of them."""
-    if text.isascii():
+    if len(text) > SHORT and text.isascii():
         shape = text.encode().translate(_SHAPE)
         if not (b"x" in shape or b"a.a" in shape or b".." in shape):
             return []
