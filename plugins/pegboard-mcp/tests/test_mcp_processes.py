@@ -29,7 +29,7 @@ from pegboard_mcp.server.processes import Link, Processes, SharedPort, handed_ov
 from pegboard_mcp.settings import McpSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import AsyncIterator, Iterator
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX alone")
 
@@ -250,21 +250,28 @@ async def test_a_port_is_shared_and_no_call_is_lost_by_a_restart_a_death_or_the_
         assert not [one for one in folder.iterdir() if one.name.startswith("pegboard-")]
 
 
+@contextlib.asynccontextmanager
+async def held_call(served: Program) -> AsyncIterator[list[int]]:
+    """A call that a process has until the file `go` is there; gives what it answers, once that is known."""
+    found: list[int] = []
+
+    async def call() -> None:
+        found.append(value_of(await served.call("hold")))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(call)
+        await served.until_said("begun")
+        yield found
+
+
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
 async def test_what_is_said_after_a_restart_loses_no_call_of_one_that_was_replaced(
     folder: Path, number: signal.Signals
 ) -> None:
     """A second restart, or the end, while a process from before has a call."""
-    found: list[int] = []
     with trio.fail_after(300), program(folder, 1) as served:
         before = await served.serving(1)
-        async with trio.open_nursery() as nursery:
-
-            async def call() -> None:
-                found.append(value_of(await served.call("hold")))
-
-            nursery.start_soon(call)
-            await served.until_said("begun")
+        async with held_call(served) as found:
             served.process.send_signal(signal.SIGHUP)
             await served.until_said("all processes are replaced")
             after: set[int] = set()
@@ -301,16 +308,9 @@ async def test_sigterm_beside_a_terminal_that_is_gone_cuts_nothing_off(
 
 
 async def test_the_end_that_comes_while_processes_are_replaced_loses_no_call_and_leaves_none(folder: Path) -> None:
-    found: list[int] = []
     with trio.fail_after(300), program(folder, 1) as served:
         before = await served.serving(1)
-        async with trio.open_nursery() as nursery:
-
-            async def call() -> None:
-                found.append(value_of(await served.call("hold")))
-
-            nursery.start_soon(call)
-            await served.until_said("begun")
+        async with held_call(served) as found:
             for number in (signal.SIGHUP, signal.SIGHUP, signal.SIGTERM):
                 served.process.send_signal(number)
             (folder / "go").touch()
