@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pegboard._encodings import decoded
 from pegboard.flows.grams import Grams
-from pegboard.flows.words import WEAK, Label, Match, fold, hosts_above, texts_in
+from pegboard.flows.words import SHORT, WEAK, Label, Match, fold, hosts_above, texts_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -45,7 +45,6 @@ _MAY_HAVE = re.compile(r"[@/\d]")
 _NO_PLACE = bytes(code for code in range(128) if not _MAY_HAVE.match(chr(code)))
 _WORDS = re.compile(r"(?<!\S)[^\s@/\d]*+[@/\d]\S*+(?:\s++(?=[\d+(.)-])\S++)*+")
 """The words in which a place may stand: those that have a sign of one, and what goes on with a number behind them."""
-SHORT = 40
 _DATE = re.compile(r"\d{4}-\d\d(-\d\d)?")
 _NUMBER = re.compile(r"[+\d ().-]+")
 MIN_DIGITS = 7

@@ -67,7 +67,7 @@ MAX_LABELS = 8
 """Labels at the end of a name of a host that are looked at."""
 
 SHORT = 40
-"""Characters: the words of a shorter text are soon looked at."""
+"""Characters: to find where in a shorter text to look costs more than to look at all of it."""
 AT_ONCE, MAX_AT_ONCE = 64, 2_048
 """In bytes: steps and bound of the texts of which all windows are taken at once."""
 CHARACTERS = range(9, 127)
