@@ -131,6 +131,21 @@ async def test_no_attack_gets_out_of_the_sandbox(
 
 
 @pytest.mark.usefixtures("own_home")
+async def test_an_older_bubblewrap_lets_nobody_make_namespaces_either(
+    stage: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That before 0.8, as in Ubuntu 22.04, has no --disable-userns."""
+    why_not()
+    assert sandbox._probed is not None
+    (program, *_), _ = sandbox._probed
+    monkeypatch.setattr(sandbox, "_probed", ((program, "--unshare-user"), ""))
+    about = {**stage, "only": "makes_namespaces_of_its_own"}
+    async with open_host(table_of(stage), plugins=["mcp"]) as host:
+        result = assert_ok(await host.session().call("try_all", {"about": about}, timeout_s=60))
+    assert json.loads(result.text)["makes_namespaces_of_its_own"] == "held"
+
+
+@pytest.mark.usefixtures("own_home")
 async def test_a_folder_that_a_server_made_a_link_of_is_not_given(stage: dict[str, Any]) -> None:
     trap = Path(stage["write"], "sub")
     trap.symlink_to(Path(stage["home"]))

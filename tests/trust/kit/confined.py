@@ -166,6 +166,51 @@ def looks_into_its_first_process(about: dict[str, Any]) -> str:
 
 
 @attack
+def changes_the_settings_of_the_kernel(about: dict[str, Any]) -> str:
+    """The program in core_pattern runs as root outside of every namespace (CVE-2022-0492 and runc's readonlyPaths):
+    a sandbox of root's is root to /proc/sys."""
+    found = []
+    for folder, folders, files in os.walk("/proc"):
+        folders[:] = [one for one in folders if not one.isdigit() and one not in ("self", "thread-self")]
+        for file in files:
+            try:
+                os.close(os.open(os.path.join(folder, file), os.O_WRONLY | os.O_NONBLOCK))
+            except OSError:
+                continue
+            found.append(os.path.join(folder, file))
+    return f"opened {len(found)}: {found[:5]}" if found else "held"
+
+
+@attack
+def reads_what_the_kernel_tells_of_others(about: dict[str, Any]) -> str:
+    """Names of the person's keys, physical pages, timers of all processes (runc's maskedPaths)."""
+    found = []
+    for name in ("keys", "kcore", "timer_list", "sched_debug", "kpagecount", "kpageflags", "kpagecgroup"):
+        try:
+            with open(f"/proc/{name}", "rb") as opened:
+                if opened.read(64):
+                    found.append(name)
+        except OSError:
+            continue
+    return f"read: {found}" if found else "held"
+
+
+@attack
+def makes_namespaces_of_its_own(about: dict[str, Any]) -> str:
+    """In a user namespace of its own it has every capability there: most faults of the kernel need that."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    number = {"x86_64": 56, "aarch64": 220}[os.uname().machine]
+    for namespace in (0x10000000, 0x20000, 0x2000000, 0x4000000, 0x8000000, 0x20000000, 0x40000000):
+        child = libc.syscall(number, namespace | signal.SIGCHLD, 0, 0, 0, 0)
+        if child == 0:
+            os._exit(0)
+        if child > 0:
+            os.waitpid(child, 0)
+            return f"made {namespace:#x}"
+    return "held"
+
+
+@attack
 def opens_sockets_that_no_namespace_holds(about: dict[str, Any]) -> str:
     """The host of a virtual machine (AF_VSOCK), the ciphers of the kernel (AF_ALG), packets, Bluetooth, TIPC."""
     found = []
@@ -306,9 +351,11 @@ def _http(url: str) -> str:
 
 
 def try_all(about: dict[str, Any]) -> dict[str, str]:
-    """Every attack, and what came of it."""
+    """Every attack, or the one that `only` names, and what came of it."""
     found = {}
     for name, run in ATTACKS.items():
+        if about.get("only") not in (None, name):
+            continue
         try:
             found[name] = run(about)
         except Exception as problem:

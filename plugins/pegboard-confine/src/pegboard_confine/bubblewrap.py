@@ -21,6 +21,8 @@ __all__ = [
     "INSTALL",
     "NAMESPACES",
     "NETWORK_FILES",
+    "PROC_HIDDEN",
+    "PROC_READ_ONLY",
     "SCRATCH_BYTES",
     "SEARCH",
     "SYSTEM",
@@ -56,6 +58,21 @@ SYSTEM_FILES = (
 """
 NETWORK_FILES = ("/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/services", "/etc/protocols", "/etc/ssl")
 """What names and certificates are looked up in, where the network is allowed.
+
+.. versionadded:: 0.1
+"""
+PROC_READ_ONLY = ("/proc/bus", "/proc/fs", "/proc/irq", "/proc/pressure", "/proc/sys", "/proc/sysrq-trigger")
+"""What settings of the kernel lie in, which no namespace holds: those of root's are root's in a sandbox too, and a
+program that stands in core_pattern runs outside (runc has the same list, `readonlyPaths`).
+
+.. versionadded:: 0.1
+"""
+PROC_HIDDEN = (
+    "/proc/acpi", "/proc/asound", "/proc/kcore", "/proc/keys", "/proc/kpagecgroup", "/proc/kpagecount",
+    "/proc/kpageflags", "/proc/latency_stats", "/proc/sched_debug", "/proc/scsi", "/proc/timer_list",
+    "/proc/timer_stats",
+)  # fmt: skip
+"""What the kernel tells of others, and of the machine (runc's `maskedPaths`).
 
 .. versionadded:: 0.1
 """
@@ -159,7 +176,8 @@ def mounts(
     for path in programs:
         if not within(path, (*SYSTEM, *readable, *writable)):
             shown.append((path, ["--ro-bind", path, path]))
-    for path in (path for path in hidden if within(path, (*readable, *writable))):
+    shown += [(path, ["--ro-bind-try", path, path]) for path in PROC_READ_ONLY]
+    for path in (*PROC_HIDDEN, *(path for path in hidden if within(path, (*readable, *writable)))):
         if os.path.isdir(path):
             shown.append((path, ["--perms", "000", "--tmpfs", path, "--remount-ro", path]))
         elif os.path.lexists(path):

@@ -94,6 +94,8 @@ SOCKETS = _numbers("socket", "io_uring_setup")
 PROCESSES = _numbers("fork", "vfork")
 """clone stays, for threads alone: see `program_of`."""
 _CLONE_THREAD = 0x00010000
+_CLONE_NAMESPACES = 0x7E020000
+"""CLONE_NEWNS, -CGROUP, -UTS, -IPC, -USER, -PID, -NET (linux/sched.h); that of time is for clone3 and unshare alone."""
 CHANGES = _numbers(
     "chmod", "fchmodat", "fchmodat2", "chown", "lchown", "fchownat", "setxattr", "lsetxattr", "removexattr",
     "lremovexattr", "setxattrat", "removexattrat",
@@ -210,8 +212,9 @@ def can_forbid() -> bool:
 
 
 def program_of(
-    *tables: dict[str, tuple[int, ...]], alone: bool = False, families: tuple[int, ...] | None = None
-) -> bytes:
+    *tables: dict[str, tuple[int, ...]], alone: bool = False, families: tuple[int, ...] | None = None,
+    namespaces: bool = True,
+) -> bytes:  # fmt: skip
     """A filter of system calls, as the kernel and bubblewrap's `--seccomp` take it.
 
     Args:
@@ -220,6 +223,7 @@ def program_of(
             built without it. None: any.
         alone: whether no new process can be made: threads stay, children do not. A filter cannot look at what clone3
             is told, so that fails with ENOSYS, and the C library falls back to clone, as under any older kernel.
+        namespaces: whether a child may be in namespaces of its own; False: clone3 fails as above.
 
     Raises:
         OSError: the architecture is not known.
@@ -249,9 +253,15 @@ def program_of(
             *((equal, skipped, 0, family) for skipped, family in zip(left, families, strict=True)),
             (give, 0, 0, unsupported), (load, 0, 0, number),
         ]  # fmt: skip
+    if alone or not namespaces:
+        program += [(equal, 0, 1, clone3), (give, 0, 0, unknown)]
+    if not namespaces:
+        program += [
+            (equal, 0, 4, clone), (load, 0, 0, argument), (any_bit, 0, 1, _CLONE_NAMESPACES), (give, 0, 0, deny),
+            (load, 0, 0, number),
+        ]  # fmt: skip
     if alone:
         program += [
-            (equal, 0, 1, clone3), (give, 0, 0, unknown),
             (equal, 0, 3, clone), (load, 0, 0, argument), (any_bit, 1, 0, _CLONE_THREAD), (give, 0, 0, deny),
         ]  # fmt: skip
     program.append((give, 0, 0, allow))
