@@ -194,6 +194,8 @@ AT_WORK = {
     "opens-keys": "strace", "opens-credentials": "strace", "opens-files": "strace",
 }  # fmt: skip
 """Checks of what a server does, each with what has to be here to see it; `kit/probed.py` does all of it."""
+OF_EVASION = ("not-again", "no-list", "floods")
+"""Those of `test_probe_evading.py`."""
 
 
 def found_in(one: Offered) -> set[str]:
@@ -202,7 +204,7 @@ def found_in(one: Offered) -> set[str]:
 
 def test_every_check_has_its_attack() -> None:
     """Each of these is a test of its own: a check that never finds anything is useless."""
-    assert {*ATTACKS, *OF_COMMANDS, *OF_ADDRESSES, *AT_WORK} == set(CHECKS)
+    assert {*ATTACKS, *OF_COMMANDS, *OF_ADDRESSES, *AT_WORK, *OF_EVASION} == set(CHECKS)
     assert len(CHECKS) > 100
     assert {check.level for check in CHECKS.values()} == set(LEVELS)
 

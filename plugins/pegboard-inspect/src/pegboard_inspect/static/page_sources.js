@@ -310,10 +310,12 @@ async function one(root, board, name) {
 /** What came of a probe: the verdict, what was found, the worst first, and what the server is known by. */
 function probed({ h, text, paged }, found) {
   const isBad = ["danger", "warning", "unreachable"].includes(found.verdict);
-  const words = found.problem ? `it could not be looked at: ${found.problem.why}` : found.words;
+  const isDanger = found.verdict === "danger";
+  const unseen = found.problem && `it could not be looked at: ${found.problem.why}`;
+  const words = [isDanger || !unseen ? found.words : null, unseen].filter(Boolean).join("; ");
   return h("section", { class: "card", "aria-label": "What the probe found" }, h("h2", {}, "Probed"),
     h("p", { class: `status ${isBad ? "bad" : "good"}`, role: "status" }, text(words, "b")),
-    found.problem && text(found.problem.fix, "p", { class: "quiet" }),
+    found.problem && !isDanger && text(found.problem.fix, "p", { class: "quiet" }),
     found.unseen && text(found.unseen, "p", { class: "why" }),
     found.findings.length ? paged(h("ul", { class: "marks" }), found.findings, (one) => h("li", {}, h("b", {}, one.level), ": ", text(one.where), ": ", text(one.what), one.why && [": ", text(one.why)])) : null,
     found.wanted_to_reach.length ? h("p", {}, "It wanted to reach ", text(found.wanted_to_reach.slice(0, 50).join(", "))) : null,

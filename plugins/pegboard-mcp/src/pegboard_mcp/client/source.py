@@ -240,7 +240,7 @@ class McpSource:
         report = await looking.probe(definition, others, servers, wait_s=wait_s)
         return {
             **reporting.to_json(definition, report),
-            "words": None if report.offered is None else reporting.words_of(report),
+            "words": reporting.words_of(report) if report.offered is not None or report.findings else None,
             "unseen": reporting.UNSEEN if definition.transport == "stdio" and not report.is_confined else None,
         }
 

@@ -13,7 +13,7 @@ import click
 
 from pegboard import ConfigError
 from pegboard.cli import Finite
-from pegboard.text import visible
+from pegboard.text import visible, visible_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -66,10 +66,12 @@ def probe(
     your files, your variables and the network, and asked what it offers: twice as this host, a minute apart and after
     a restart, and once under another client's name. Nothing of it is called. What it says is looked through for
     orders, for what hides, for arguments that ask for too much; whom it wanted to reach and what it looked for is
-    noted. Exit status: 0 nothing was found but notes; 1 something was; 2 it could not be looked at, or wrong usage.
+    noted. Exit status: 0 nothing was found but notes; 1 something was; 2 it could not be looked at and did nothing bad,
+    or wrong usage.
     """
     import trio
 
+    from pegboard_mcp.probe.checks import verdict_of
     from pegboard_mcp.probe.looking import probe as look
     from pegboard_mcp.probe.reporting import to_json
 
@@ -84,12 +86,13 @@ def probe(
         )
     )  # fmt: skip
     if as_json:
-        click.echo(json.dumps(to_json(definition, report), indent=2, ensure_ascii=False))
+        click.echo(visible_json(json.dumps(to_json(definition, report), indent=2, ensure_ascii=False)))
     else:
         _show(definition, report, table if definition.name == NAME else None)
-    if report.offered is None:
+    verdict = verdict_of(report.findings)
+    if report.offered is None and verdict != "danger":
         return 2
-    return 1 if any(one.level != "note" for one in report.findings) else 0
+    return 1 if verdict not in (None, "note") else 0
 
 
 # -- which server
@@ -172,24 +175,28 @@ def _show(definition: ServerDefinition, report: Report, table: dict[str, Any] | 
     from pegboard_mcp.probe.checks import CHECKS, verdict_of
     from pegboard_mcp.probe.reporting import UNSEEN, pin_of, words_of
 
-    offered = report.offered
-    if offered is None:
-        why, fix = report.problem or ("it could not be reached", "see the log of the host")
-        fix = fix.replace(suggestion(NAME), "give it what it asks for: --env NAME=VALUE, --read, --write or --network")
-        raise ConfigError(f"{definition.shown}: {why}", hint=fix)
-    counts = ", ".join(
-        f"{len(entries)} {kind if len(entries) != 1 else kind[:-1]}"
-        for kind in ("tools", "prompts", "resources", "templates")
-        if (entries := getattr(offered, kind))
-    )
-    name = offered.server.get("name", "a server without a name")
-    click.echo(visible(f"{name} {offered.server.get('version', '')}: {counts or 'nothing'}".replace(" :", ":")))
+    offered, verdict = report.offered, verdict_of(report.findings)
+    if offered is not None:
+        counts = ", ".join(
+            f"{len(entries)} {kind if len(entries) != 1 else kind[:-1]}"
+            for kind in ("tools", "prompts", "resources", "templates")
+            if (entries := getattr(offered, kind))
+        )
+        name = offered.server.get("name", "a server without a name")
+        click.echo(visible(f"{name} {offered.server.get('version', '')}: {counts or 'nothing'}".replace(" :", ":")))
     for one in report.findings[:MAX_SHOWN]:
         click.echo(visible(f"{one.level:8} {one}"))
     if len(report.findings) > MAX_SHOWN:
-        click.echo(f"and {len(report.findings) - MAX_SHOWN} more: --json has all of them")
-    verdict = verdict_of(report.findings)
-    click.echo(f"{len(CHECKS)} checks: {words_of(report)}")
+        click.echo(f"and {len(report.findings) - MAX_SHOWN} more: --json has them")
+    if offered is not None or verdict == "danger":
+        click.echo(f"{len(CHECKS)} checks: {words_of(report)}")
+    if offered is None:
+        why, fix = report.problem or ("it could not be reached", "see the log of the host")
+        if verdict == "danger":  # who reads what it did is not told what to give it
+            _note(f"{definition.shown}: {why}")
+            return
+        fix = fix.replace(suggestion(NAME), "give it what it asks for: --env NAME=VALUE, --read, --write or --network")
+        raise ConfigError(f"{definition.shown}: {why}", hint=fix)
     if not report.is_confined and definition.transport == "stdio":
         click.echo(UNSEEN)
     click.echo(f"pin: {pin_of(report)}")

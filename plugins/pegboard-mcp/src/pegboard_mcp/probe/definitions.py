@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -28,9 +29,10 @@ from pegboard_mcp.probe.texts import look_at_text
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-__all__ = ["Offered", "changes", "look_at_address", "look_at_command", "look_at_offer"]
+__all__ = ["Offered", "bounded", "changes", "look_at_address", "look_at_command", "look_at_offer"]
 
-MAX_FINDINGS = 1_000
+MAX_OF_CHECK = 100
+"""So often a check is named. The bound is each check's own: one that is met everywhere would hide what comes after."""
 MAX_MEMBERS = 60
 LARGE_SCHEMA = 32 * 1024
 OF_CLIENTS = frozenset((
@@ -129,13 +131,21 @@ def look_at_offer(offered: Offered, others: Iterable[Tool] = (), servers: Collec
 
     .. versionadded:: 0.1
     """
-    found: list[Finding] = []
-    for finding in _findings(offered, list(others), servers):
-        if finding not in found:
-            found.append(finding)
-        if len(found) >= MAX_FINDINGS:
-            break
-    return found
+    return bounded(_findings(offered, list(others), servers))
+
+
+def bounded(findings: Iterable[Finding]) -> list[Finding]:
+    """Each finding once, and the first so many of each check.
+
+    .. versionadded:: 0.1
+    """
+    found: dict[Finding, None] = {}
+    named = Counter[str]()
+    for finding in findings:
+        if finding not in found and named[finding.check] < MAX_OF_CHECK:
+            named[finding.check] += 1
+            found[finding] = None
+    return list(found)
 
 
 def _findings(offered: Offered, others: list[Tool], servers: Collection[str]) -> Iterator[Finding]:

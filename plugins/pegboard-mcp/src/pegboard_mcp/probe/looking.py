@@ -14,8 +14,8 @@ import attrs
 from pegboard import ConfigError
 from pegboard_mcp.probe.checks import LEVELS, Finding
 from pegboard_mcp.probe.definitions import (
-    MAX_FINDINGS,
     Offered,
+    bounded,
     changes,
     look_at_address,
     look_at_command,
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
     from pegboard import Tool
+    from pegboard.sources import SourceMessage
     from pegboard_mcp.client.connection import Connection
     from pegboard_mcp.definitions import ServerDefinition
 
@@ -33,6 +34,10 @@ OTHER_CLIENT = "claude-ai"
 """As whom it is asked too: servers that attack look for clients with many tools."""
 SLOW_S = 10.0
 MAX_SHOWN = 5
+MAX_BESIDE = 10_000
+"""So many lines a server may say in one start beside its answers: notifications, questions, its log, what cannot be
+read. A long one counts as many."""
+LINE = 1_000
 
 
 @attrs.define
@@ -77,28 +82,32 @@ async def probe(
     looking = _Looking(definition, tell)
     tell("starting it, and asking what it offers")
     first = await looking.listings("pegboard", wait_s)
-    if not first:
-        report.problem = looking.problem
-        return report
-    tell(f"started again, as the client {OTHER_CLIENT} has it")
-    again = await looking.listings("pegboard", 0.0)
-    other = await looking.listings(OTHER_CLIENT, 0.0)
-    report.offered = first[0]
     found = list(look_at_command(list(definition.argv))) if definition.transport == "stdio" else []
     found += look_at_address(definition.url or "") if definition.url else []
-    seen_offers = [first[0]]
-    for check, listings in (("changes-later", first[1:]), ("changes-on-restart", again), ("changes-by-client", other)):
-        told: dict[str, None] = {}
-        for one in listings:
-            if all(changes(seen, one) for seen in seen_offers):
-                seen_offers.append(one)
-                told |= dict.fromkeys(changes(first[0], one))
-        if told:
-            found.append(Finding(check, "the server", "; ".join(list(told)[:MAX_SHOWN])))
-    for offered in seen_offers[:MAX_SHOWN]:
-        found += await trio.to_thread.run_sync(look_at_offer, offered, tuple(others), tuple(servers))
+    if first:
+        tell(f"started again, as the client {OTHER_CLIENT} has it")
+        again = await looking.listings("pegboard", 0.0, when="started again")
+        other = await looking.listings(OTHER_CLIENT, 0.0, when=f"as the client {OTHER_CLIENT} has it")
+        report.offered = first[0]
+        seen_offers = [first[0]]
+        for check, listings in (
+            ("changes-later", first[1:]),
+            ("changes-on-restart", again),
+            ("changes-by-client", other),
+        ):
+            told: dict[str, None] = {}
+            for one in listings:
+                if all(changes(seen, one) for seen in seen_offers):
+                    seen_offers.append(one)
+                    told |= dict.fromkeys(changes(first[0], one))
+            if told:
+                found.append(Finding(check, "the server", "; ".join(list(told)[:MAX_SHOWN])))
+        for offered in seen_offers[:MAX_SHOWN]:
+            found += await trio.to_thread.run_sync(look_at_offer, offered, tuple(others), tuple(servers))
+    else:
+        report.problem = looking.problem
     found += looking.findings()
-    seen = {str(one): one for one in found}
+    seen = {str(one): one for one in bounded(found)}
     report.findings = sorted(seen.values(), key=lambda one: LEVELS.index(one.level))
     report.reached = sorted(looking.wanted_hosts)
     return report
@@ -134,8 +143,11 @@ class _Looking:
         self.wanted_hosts: set[str] = set()
         self.wanted_files: set[str] = set()
         self.problem: tuple[str, str] | None = None
+        self._is_known = self._floods = False
+        self._not_again: list[str] = []
+        self._not_given: dict[str, str] = {}
 
-    async def listings(self, client: str, wait_s: float) -> list[Offered]:
+    async def listings(self, client: str, wait_s: float, *, when: str = "after a while") -> list[Offered]:
         """What it offers, at once, again, and after a while; empty: it could not be reached."""
         import trio
 
@@ -151,28 +163,63 @@ class _Looking:
         async def begin(connection: Connection) -> None:
             """Before anything else asks: what a host reads first, and at once again."""
             began = time.monotonic()
-            found.append(await _read(connection))
+            found.append(await self._read(connection))
             self._slowest_s = max(self._slowest_s, time.monotonic() - began)
-            found.append(await _read(connection))
+            found.append(await self._read(connection))
 
         async def use(connection: Connection) -> None:
             if wait_s:
                 self._tell(f"watching it for {wait_s:g} s")
                 await trio.sleep(wait_s)
-            found.append(await _read(connection))
+            found.append(await self._read(connection))
 
-        outcome = await look_at(definition, use, begin=begin, journal=journal, callbacks=self._noting)
+        with trio.CancelScope() as flood:
+            journal.listen(_counting(flood.cancel))
+            outcome = await look_at(definition, use, begin=begin, journal=journal, callbacks=self._noting)
+        if flood.cancelled_caught:
+            self._floods = True
+            outcome = LinkError("endless", "it floods whoever asks it what it offers", "look for another server")
         if isinstance(outcome, Exception):
             why = outcome.why if isinstance(outcome, LinkError) else str(outcome)
             fix = outcome.fix if isinstance(outcome, LinkError) else "see the log of the host"
             self.problem = self.problem or (why, fix)
+            if (found or self._is_known) and not flood.cancelled_caught:
+                self._not_again.append(f"{when}: {why}")
         else:
             self.left_out |= outcome.left_out
+        self._is_known |= bool(found)
         self._has_said_secret |= any("***" in line.text for line in journal.lines())
         if observed is not None:
             self.wanted_hosts.update(observed.hosts())
             self.wanted_files.update(await trio.to_thread.run_sync(observed.files))
         return found
+
+    async def _read(self, connection: Connection) -> Offered:
+        """Every list, as it came: within the time that a server has for its first ones, whenever it is asked."""
+        import trio
+
+        from pegboard_mcp.client._errors import RpcError
+        from pegboard_mcp.client.discovery import read_pages
+        from pegboard_mcp.client.transports._link import own_words
+
+        async def pages(kind: str, method: str, key: str) -> tuple[Any, ...]:
+            if connection.capabilities and kind not in connection.capabilities:
+                return ()
+            try:
+                return tuple(await read_pages(connection, method, key))
+            except RpcError as problem:
+                self._not_given[method] = own_words(self._definition, problem.message)
+                return ()
+
+        async with connection.by(trio.current_time() + connection.definition.connect_s):
+            return Offered(
+                tools=await pages("tools", "tools/list", "tools"),
+                prompts=await pages("prompts", "prompts/list", "prompts"),
+                resources=await pages("resources", "resources/list", "resources"),
+                templates=await pages("resources", "resources/templates/list", "resourceTemplates"),
+                server=dict(connection.server_info),
+                instructions=connection.instructions or "",
+            )
 
     def _noting(self, callbacks: Mapping[str, Any]) -> dict[str, Any]:
         """The callbacks, each of which notes that it was asked."""
@@ -214,33 +261,28 @@ class _Looking:
             yield Finding("opens-files", "the server", ", ".join(plain[:MAX_SHOWN]) + more)
         if self._has_said_secret:
             yield Finding("says-secret", "its log")
-        for name, why in sorted(self.left_out.items())[:MAX_FINDINGS]:
+        for name, why in sorted(self.left_out.items()):
             yield Finding("left-out", name, why)
+        for why in self._not_again:
+            yield Finding("not-again", "the server", why)
+        for method, why in self._not_given.items():
+            yield Finding("no-list", "the server", f"{method}: {why}")
+        if self._floods:
+            yield Finding("floods", "the server", f"more than {MAX_BESIDE:,} lines")
         if self._slowest_s > SLOW_S:
             yield Finding("slow-lists", "the server", f"{self._slowest_s:.0f} s")
 
 
-async def _read(connection: Connection) -> Offered:
-    """Every list, as it came: within the time that a server has for its first ones, whenever it is asked."""
-    import trio
+def _counting(end: Callable[[], None]) -> Callable[[SourceMessage], None]:
+    """What hears all that a server says in one start, and ends that where it is too much."""
+    said = 0
 
-    from pegboard_mcp.client._errors import RpcError
-    from pegboard_mcp.client.discovery import read_pages
+    def hear(message: SourceMessage) -> None:
+        nonlocal said
+        is_answer = message.direction == "received" and message.method is None
+        if message.direction != "sent":
+            said += 1 if is_answer else 1 + message.size // LINE
+        if said > MAX_BESIDE:
+            end()
 
-    async def pages(kind: str, method: str, key: str) -> tuple[Any, ...]:
-        if connection.capabilities and kind not in connection.capabilities:
-            return ()
-        try:
-            return tuple(await read_pages(connection, method, key))
-        except RpcError:
-            return ()
-
-    async with connection.by(trio.current_time() + connection.definition.connect_s):
-        return Offered(
-            tools=await pages("tools", "tools/list", "tools"),
-            prompts=await pages("prompts", "prompts/list", "prompts"),
-            resources=await pages("resources", "resources/list", "resources"),
-            templates=await pages("resources", "resources/templates/list", "resourceTemplates"),
-            server=dict(connection.server_info),
-            instructions=connection.instructions or "",
-        )
+    return hear

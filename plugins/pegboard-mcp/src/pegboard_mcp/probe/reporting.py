@@ -34,10 +34,11 @@ VERDICTS = {
 
 def to_json(definition: ServerDefinition, report: Report) -> dict[str, Any]:
     """The report as one JSON object: `pegboard probe --json`."""
-    verdict = None if report.offered is None else verdict_of(report.findings)
+    verdict = verdict_of(report.findings)
+    is_seen = report.offered is not None or verdict == "danger"
     return {
         "server": definition.shown,
-        "verdict": "unreachable" if report.offered is None else verdict or "clear",
+        "verdict": verdict or "clear" if is_seen else "unreachable",
         "confined": report.is_confined,
         "problem": None if report.problem is None else {"why": report.problem[0], "fix": report.problem[1]},
         "findings": [
@@ -53,6 +54,6 @@ def to_json(definition: ServerDefinition, report: Report) -> dict[str, Any]:
 
 
 def words_of(report: Report) -> str:
-    """The verdict in words, of a server that was reached."""
+    """The verdict in words."""
     verdict = verdict_of(report.findings)
     return VERDICTS[verdict].format(count=sum(one.level == verdict for one in report.findings))
