@@ -399,6 +399,22 @@ def test_the_shape_of_a_text_hides_no_base64(words: list[tuple[str, str]]) -> No
     assert encodings._places_of_base64(text, encodings._shape_of(text)) == found
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x=12",
+        "See https://corp.com/lunch?day=12 for more.",
+        "See https://corp.com/lunch?year=2045 for more.",
+        "An anecdote, told at noon.",
+        "50% off, and 3 < 4 & 5.",
+    ],
+)
+def test_what_ordinary_texts_hold_is_no_other_form_of_anything(text: str) -> None:
+    from pegboard._encodings import decoded
+
+    assert not list(decoded(text))
+
+
 @given(st.text("aZ09 %=?&;<>#\\uU+dotDOTx41é\n", max_size=80))
 def test_a_text_that_is_not_decoded_holds_nothing_in_another_form(text: str) -> None:
     from pegboard import _encodings as encodings
@@ -1027,6 +1043,15 @@ async def test_words_of_a_source_do_not_become_the_callers_by_going_through_it(
     await session.call("web_search", {"query": "x"})
     await session.call("repeat", {"text": form(words)})
     assert not (await session.call("send_mail", {"to": form(words)})).ok
+
+
+def test_of_one_answer_that_says_more_than_is_kept_the_beginning_is_found_and_the_rest_is_told_of() -> None:
+    from pegboard.flows.words import Label, WordsRead, chosen
+
+    read, web = WordsRead(), Label("web", "web")
+    read.note(web, [SECRET, *(f"row {row} of a table, of which there is more than is kept" for row in range(20_000))])
+    assert read.find(*chosen({"text": SECRET}, ("text",)), name="post", strictness=lambda label: 1)
+    assert web.key in read.dropped
 
 
 async def test_a_flood_neither_fills_the_memory_nor_washes_words_away(

@@ -45,15 +45,18 @@ of small letters has to begin as four characters of ASCII do, as few words of a 
 _CODES = re.compile(r"[1-9]\d{1,2}(?:(?:[\s,;+()\[\]|/-]|chr){1,8}[1-9]\d{1,2}){5,}")
 """Characters of ASCII by their numbers, six or more of two digits or three."""
 DIGITS_OF_CODES = 12
-_NO_MARKS = bytes(code for code in range(128) if chr(code) not in "%=<&\\0123456789")
+_MARKS = b"%=<&\\"
+_NO_MARKS = bytes(code for code in range(128) if code not in _MARKS and not chr(code).isdigit())
 """What stands in no other form but base64, base32 and those in words; a form in numbers has a digit of ASCII."""
 _HEX = re.compile(r"[2-7][0-9a-fA-F](?:[\s:,;.-]{0,2}(?:0x|\\x)?[0-9a-fA-F]{2}){5,}")
 """It begins with a letter or digit of ASCII, so that the letters of plain words need not be tried."""
 _BEFORE_HEX = re.compile(r"0x|[^0-9a-fA-F]")
-_QUOTED = re.compile(r"=(?:\r?\n|[0-9A-F]{2})")
-"""Quoted-printable, as mails have it (RFC 2045, 6.7): a byte, or a line that goes on."""
 _PARAMETER = re.compile(r"[?&][\w.%[\]-]{1,60}=")
+_QUOTED = re.compile(rf"{_PARAMETER.pattern}|(=(?:\r?\n|[2-9A-F][0-9A-F]|0[9AD]))")
+"""Quoted-printable, as mails have it (RFC 2045, 6.7): a byte, control codes left out, or a line that goes on. What stands
+behind the name of a parameter is its value."""
 _TAG = re.compile(r"<[^<>]{0,1000}>")
+_DOT = re.compile(r"(?i)\bdot\b")
 _SPELLED = re.compile(r"(?i)\s{0,3}[\[({<]?\b(at|dot)\b[\])}>]?\s{0,3}")
 """`eve (at) example dot org`: how pages write an address that no program shall find."""
 _ESCAPE = re.compile(
@@ -100,12 +103,12 @@ def may_hold_forms(texts: list[str]) -> bool:
 
 def _may_hold_forms(text: str) -> bool:
     """Whether there is anything to decode; most text has nothing, and is looked at again and again."""
-    if "U+" in text or "dot" in text or "DOT" in text:
-        return True
     letters = text.encode("ascii", "replace")
     marks = letters.translate(None, _NO_MARKS)
-    if marks and not marks.isdigit():
-        return True
+    if (marks and not marks.isdigit()) or "U+" in text or "dot" in text or "DOT" in text:
+        if ("?" in text and "&" in text) or any(plain != text for _, plain in _rewritten(text)):
+            return True
+        marks = marks.translate(None, _MARKS)
     if len(text) < SHORTEST:
         return False
     if marks and (_HEX.search(text) or (len(marks) >= DIGITS_OF_CODES and _CODES.search(text))):
@@ -120,6 +123,7 @@ def _decoded_once(text: str) -> Iterator[Part]:
     for form, plain in _rewritten(text):
         if plain != text:
             yield Part(form, plain, 0, len(text))
+    yield from _of_addresses(text)
     if len(text) < SHORTEST:
         return
     for found in _HEX.finditer(text):
@@ -139,12 +143,10 @@ def _rewritten(text: str) -> Iterator[tuple[str, str]]:
         from urllib.parse import unquote
 
         yield "percent", unquote(text, errors="replace")
-    if "=" in text and _QUOTED.search(text):
+    if "=" in text and any(found[1] for found in _QUOTED.finditer(text)):
         from quopri import decodestring
 
         yield "quoted-printable", decodestring(text.encode("utf-8", "replace")).decode("utf-8", "replace")
-    if "?" in text and "&" in text:
-        yield "parts of an address", _PARAMETER.sub("", text)
     if "<" in text:
         yield "HTML tags", _TAG.sub("", text)
     if "&" in text and (";" in text or "&#" in text):
@@ -153,8 +155,16 @@ def _rewritten(text: str) -> Iterator[tuple[str, str]]:
         yield "HTML entities", unescape(text)
     if "\\" in text or "U+" in text or "%u" in text:
         yield "backslashes", _ESCAPE.sub(_unescaped, text)
-    if "dot" in text or "DOT" in text:
+    if ("dot" in text or "DOT" in text) and _DOT.search(text):
         yield "an address spelled out", _SPELLED.sub(lambda found: "@" if found[1].lower() == "at" else ".", text)
+
+
+def _of_addresses(text: str) -> Iterator[Part]:
+    """From the first address with parameters to the last one, without the names of those."""
+    if "?" in text and "&" in text and (names := list(_PARAMETER.finditer(text))):
+        start, end = text.rfind(" ", 0, names[0].start()) + 1, text.find(" ", names[-1].end())
+        end = len(text) if end < 0 else end
+        yield Part("parts of an address", _PARAMETER.sub("", text[start:end]), start, end)
 
 
 def _unescaped(found: re.Match[str]) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import re
+import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -51,13 +52,15 @@ MIN_DIGITS = 7
 
 
 class Definitions:
-    """What untrusted sources say in the definitions of their tools, for as long as the board lives.
+    """What untrusted sources say in the definitions of their tools, for as long as the board lives. Changed under a
+    lock, as `WordsRead` is.
 
     Attributes:
         labels: those sources.
     """
 
     def __init__(self) -> None:
+        self._lock = threading.Lock()
         self._waiting: list[tuple[Label, Tool | Mapping[str, Any]]] = []
         self._said: dict[Label, _Said] = {}
         self._known: set[int] = set()
@@ -65,10 +68,11 @@ class Definitions:
 
     def note(self, label: Label, defined: Tool | Mapping[str, Any]) -> None:
         """Note a tool that is registered, or what a source lists beside tools; it is read when somebody asks."""
-        self._waiting.append((label, defined))
-        self.labels[label] = None
-        if len(self._waiting) > MAX_WAITING:
-            self._take_in()
+        with self._lock:
+            self._waiting.append((label, defined))
+            self.labels[label] = None
+            if len(self._waiting) > MAX_WAITING:
+                self._take_in()
 
     def _take_in(self) -> None:
         waiting, self._waiting = self._waiting, []
@@ -124,8 +128,9 @@ class Definitions:
     def _sayer(self, words: bytes, strictness: Callable[[Label], int]) -> Label | None:
         """Who says it; of several those that are judged most strictly."""
         if self._waiting:
-            self._take_in()
-        sayers = [label for label, said in self._said.items() if said.holds(words) and strictness(label)]
+            with self._lock:
+                self._take_in()
+        sayers = [label for label, said in list(self._said.items()) if said.holds(words) and strictness(label)]
         return max(sayers, key=strictness) if sayers else None
 
 

@@ -12,6 +12,7 @@ import struct
 GRAM, EVERY_GRAM = 5, 2
 """In bytes: a value of six letters has a run at each shift, wherever it stands."""
 LEAST_BITS = 16
+"""Of the number of bytes in a table; a run has one bit of it."""
 _ALIKE = struct.Struct(f"{GRAM}s{GRAM * EVERY_GRAM - GRAM}x")
 """The runs of each `EVERY_GRAM`-th place that do not overlap: one behind the other, in one pass."""
 
@@ -27,8 +28,8 @@ class Grams:
 
     def __init__(self, letters: int) -> None:
         self.letters = letters
-        self._table = bytearray(1 << max((letters - 1).bit_length(), LEAST_BITS))
-        self._mask = len(self._table) - 1
+        bits = max((letters - 1).bit_length(), LEAST_BITS) + 3
+        self._table, self._mask = bytearray(1 << bits - 3), (1 << bits) - 1
 
     def add(self, folded: bytes) -> None:
         """Note the runs of a folded text."""
@@ -36,14 +37,16 @@ class Grams:
         for start in range(0, GRAM * EVERY_GRAM, EVERY_GRAM):
             whole = (len(padded) - start) // _ALIKE.size * _ALIKE.size
             for (gram,) in _ALIKE.iter_unpack(padded[start : start + whole]):
-                table[hash(gram) & mask] = 1
+                place = hash(gram) & mask
+                table[place >> 3] |= 1 << (place & 7)
 
     def may_hold(self, folded: bytes) -> bool:
         """Whether a value of six bytes or more can stand in what was added; False: it does not."""
         table, mask, end = self._table, self._mask, len(folded) - GRAM + 1
         for shift in range(EVERY_GRAM):
             for at in range(shift, end, EVERY_GRAM):
-                if not table[hash(folded[at : at + GRAM]) & mask]:
+                place = hash(folded[at : at + GRAM]) & mask
+                if not table[place >> 3] >> (place & 7) & 1:
                     break
             else:
                 return True

@@ -16,9 +16,10 @@ import functools
 from collections.abc import Collection, Mapping
 from itertools import chain, filterfalse
 from types import MethodType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
+from pegboard._beside import LONG_TEXT, beside_loop, size_of
 from pegboard._encodings import Part, decoded, may_hold_forms
 from pegboard.content import TextContent, text_in
 from pegboard.contract import Guard, Stage
@@ -38,6 +39,10 @@ if TYPE_CHECKING:
     from pegboard.context import CallContext
     from pegboard.session import Session
     from pegboard.tools import Origin, Tool
+
+    Found = tuple[list[Match], list[Label]]
+    """Words of others, and the sources of which more was read than is kept."""
+    Others = tuple[Callable[[Label], int], WordsRead | None, WordsSaid | None]
 
 MEMORY = "memory"
 """The tag of tools that keep what a model is to know in other sessions."""
@@ -162,28 +167,42 @@ class Flows:
     def _check(
         self, context: CallContext, arguments: Mapping[str, Any]
     ) -> Awaitable[ToolError | None] | ToolError | None:
-        asked = self._refusal_or_question(context.tool, context.session, arguments)
-        return self._ask(context, arguments, asked) if isinstance(asked, str) else asked  # most calls wait for nobody
+        others = self._others(context.tool, context.session, arguments)
+        if others is None:
+            return None
+        if size_of(arguments) > LONG_TEXT:
+            return self._check_beside_loop(context, arguments, others)
+        found, dropped = self._find(context.tool, arguments, others)
+        asked = self._refusal_or_question(context.tool, context.session, found, dropped)
+        # Most calls wait for nobody.
+        return self._ask(context, arguments, asked) if isinstance(asked, _Question) else asked
+
+    async def _check_beside_loop(
+        self, context: CallContext, arguments: Mapping[str, Any], others: Others
+    ) -> ToolError | None:
+        found, dropped = await beside_loop(self._find, context.tool, arguments, others)
+        asked = self._refusal_or_question(context.tool, context.session, found, dropped)
+        return await self._ask(context, arguments, asked) if isinstance(asked, _Question) else asked
 
     def _peek(self, tool: Tool, session: Session, arguments: Mapping[str, Any]) -> ToolError | str | None:
-        asked = self._refusal_or_question(tool, session, arguments)
-        return f"asks: {asked}" if isinstance(asked, str) else asked
+        others = self._others(tool, session, arguments)
+        asked = others and self._refusal_or_question(tool, session, *self._find(tool, arguments, others))
+        return f"asks: {asked.text}" if isinstance(asked, _Question) else asked
 
-    async def _ask(self, context: CallContext, arguments: Mapping[str, Any], asked: str) -> ToolError | None:
-        tool, first = context.tool, asked.partition("\n")[0]
+    async def _ask(self, context: CallContext, arguments: Mapping[str, Any], asked: _Question) -> ToolError | None:
+        tool, first = context.tool, asked.text.partition("\n")[0]
         try:
             # As of a running tool: a yes is for these words, and never for the session.
-            if await context.session.ask(tool, arguments, asked, is_running=True):
+            if await context.session.ask(tool, arguments, asked.text, is_running=True):
                 return None
             why = f"{first}, and the person who was asked refused"
         except ToolError as problem:
             why = f"{first}, and nobody could be asked: {problem.message}; {_how(tool)}"
-        return _refusal(tool, *self._find(tool, context.session, arguments), why)
+        return _refusal(tool, asked.found, asked.dropped, why)
 
     def _refusal_or_question(
-        self, tool: Tool, session: Session, arguments: Mapping[str, Any]
-    ) -> ToolError | str | None:
-        found, dropped = self._find(tool, session, arguments)
+        self, tool: Tool, session: Session, found: list[Match], dropped: list[Label]
+    ) -> ToolError | _Question | None:
         if not (found or dropped):
             return None
         said = self._settings.said_to(tool)
@@ -196,13 +215,11 @@ class Flows:
             return _refusal(tool, found, dropped, f"{what}; the configuration refuses that")
         if not session.can_ask:
             return _refusal(tool, found, dropped, f"{what}, and there is nobody to ask here; {_how(tool)}")
-        return "\n".join([what, *_marked(found)])
+        return _Question("\n".join([what, *_marked(found)]), found, dropped)
 
-    def _find(self, tool: Tool, session: Session, arguments: Mapping[str, Any]) -> tuple[list[Match], list[Label]]:
-        if tool.sanitises:
-            arguments = {key: value for key, value in arguments.items() if key not in tool.sanitises}
-            if not arguments or "*" in tool.sanitises:
-                return [], []
+    def _others(self, tool: Tool, session: Session, arguments: Mapping[str, Any]) -> Others | None:
+        """What others said that counts for a call, how strictly, and what the person said; None: nobody said anything,
+        as in a host of one source. Its own tools cost nothing there."""
         said = self._settings.said_to(tool)
         own = None if said is not None else key_of(tool.origin)
         source = None if own is None or tool.origin.source else _source_of(tool, session, arguments)
@@ -213,9 +230,18 @@ class Flows:
             return 0 if is_own else words.index(judge(label.policy, said))
 
         read = self._read.get(session)
-        if not any(map(strictness, chain(read.labels() if read else (), self._definitions.labels))):
-            return [], []  # nobody else is there, as in a host of one source: its own tools cost nothing
-        own_said = self._said.get(session)
+        if not any(map(strictness, chain(read.labels if read else (), self._definitions.labels))):
+            return None
+        return strictness, read, self._said.get(session)
+
+    def _find(self, tool: Tool, arguments: Mapping[str, Any], others: Others) -> Found:
+        """The words of others in the arguments of a call, and the sources of which more was read than is kept. It may
+        be called in a thread."""
+        if tool.sanitises:
+            arguments = {key: value for key, value in arguments.items() if key not in tool.sanitises}
+            if not arguments or "*" in tool.sanitises:
+                return [], []
+        strictness, read, own_said = others
         values, keys = chosen(arguments, own_words_of(tool))
         leaves = [*values, *keys]
         texts = [one.text for one in leaves]
@@ -223,12 +249,20 @@ class Flows:
         found, dropped = [], list[Label]()
         if read is not None:
             found = read.find(values, keys, name=tool.name, strictness=strictness, said=own_said, forms=forms)
-            dropped = [one for one in read.dropped.values() if strictness(one)]
+            dropped = [one for one in list(read.dropped.values()) if strictness(one)]
         told = {one.path for one in found}
         for one in self._definitions.find(leaves, tool, strictness, forms):
             if one.path not in told and (others_words := unsaid(one, own_said)) is not None:
                 found.append(others_words)
         return found, dropped
+
+
+class _Question(NamedTuple):
+    """What a person is asked before a call, and why."""
+
+    text: str
+    found: list[Match]
+    dropped: list[Label]
 
 
 class _Forms(dict[str, Collection[Part]]):

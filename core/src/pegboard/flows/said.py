@@ -40,7 +40,8 @@ class WordsSaid:
         behind = f"|{value[end : end + MAX_TYPED]}".split()[0][1:]
         words = before.lstrip(_BEFORE) + value[start:end] + behind.rstrip(_BEHIND)
         words = " ".join(words.split())
-        return bool(words) and any(_stands_alone(words, text) for text in self._texts)
+        # A copy: long arguments are looked through in threads, and the person may say more meanwhile.
+        return bool(words) and any(_stands_alone(words, text) for text in tuple(self._texts))
 
 
 def _stands_alone(words: str, text: str) -> bool:

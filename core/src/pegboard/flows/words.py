@@ -15,12 +15,14 @@ from __future__ import annotations
 
 import functools
 import re
+import threading
 import unicodedata
 from collections.abc import Mapping
 from itertools import chain, filterfalse, groupby
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pegboard._beside import size_of
 from pegboard._encodings import decoded
 from pegboard._frozen import freeze
 from pegboard.flows.grams import Grams
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
 
 GENERATION_BYTES = 131_072
 """Letters of what was read, in UTF-8, that one generation holds; more than the host shows of one result."""
+MOST_AT_ONCE = 2 * GENERATION_BYTES
+"""Characters of one answer that are kept, those that came first."""
 WINDOW, EVERY_READ, EVERY_ASKED = 12, 3, 4
 LONG = EVERY_READ * EVERY_ASKED + WINDOW - 1
 """Letters, in bytes of UTF-8: a run of so many is found wherever it stands; a shorter value is looked for whole."""
@@ -227,23 +231,26 @@ class _Waiting(NamedTuple):
 
 
 class WordsRead:
-    """What one session has read of untrusted sources.
+    """What one session has read of untrusted sources. Long arguments are looked through in threads, so what is kept is
+    changed and listed under a lock; what was listed only grows meanwhile.
 
     Attributes:
+        labels: where all of it came from.
         dropped: where those texts came from that are no longer kept.
     """
 
     def __init__(self) -> None:
         self._old, self._new = _Generation(), _Generation()
+        self._lock = threading.Lock()
         self._start_waiting()
         self._own: set[int] = set()
+        self.labels: dict[Label, None] = {}
         self.dropped: dict[str, Label] = {}
 
     def _start_waiting(self) -> None:
         self._waiting: list[_Waiting] = []
         self._waiting_size = 0
         self._waiting_known: set[int] = set()
-        self._waiting_labels: dict[Label, None] = {}
 
     def note(self, label: Label, texts: list[str], arguments: Any = None) -> None:
         """Note texts that came from there, and what was asked for. They are read when somebody asks, so that most
@@ -252,24 +259,41 @@ class WordsRead:
         A value that the caller gave before anybody said it is the caller's own: an answer that repeats it says nothing
         new, so it is not asked about.
         """
+        with self._lock:
+            self._note(label, texts, arguments)
+
+    def _note(self, label: Label, texts: list[str], arguments: Any) -> None:
         known = self._waiting_known
         new = {key: text for text in texts if (key := hash((label, text))) not in known and key not in self._new.texts}
         size = sum(map(len, new.values()))
+        if size > MOST_AT_ONCE:  # a model is shown the beginning
+            new, size = self._beginning(label, new)
         known.update(new)
         own = None
-        if arguments and (own_size := _size(arguments)) <= OWN_TEXT and (key := hash(str(arguments))) not in known:
+        if arguments and (own_size := size_of(arguments)) <= OWN_TEXT and (key := hash(str(arguments))) not in known:
             own = freeze(arguments)  # a copy, where it is not frozen yet: the caller may change it for the next call
             known.add(key)
             size += own_size
         if not (new or own):
             return
-        self._waiting_labels[label] = None
+        self.labels[label] = None
         self._waiting.append(_Waiting(label, new, own, size + WAITING_BYTES))
         self._waiting_size += size + WAITING_BYTES
         if size > GENERATION_BYTES:
             self._take_in()
         elif self._waiting_size > 2 * GENERATION_BYTES:
             self._drop_oldest()
+
+    def _beginning(self, label: Label, texts: dict[int, str]) -> tuple[dict[int, str], int]:
+        """Of one answer that says more than is kept, the first texts, and their size."""
+        self.dropped[label.key] = label
+        kept, size = dict[int, str](), 0
+        for key, text in texts.items():
+            kept[key] = text[: MOST_AT_ONCE - size]
+            size += len(kept[key]) + TEXT_BYTES
+            if size >= MOST_AT_ONCE:
+                break
+        return kept, size
 
     def _drop_oldest(self) -> None:
         """Of what waits, a quarter and all that brought no new text goes."""
@@ -282,7 +306,6 @@ class WordsRead:
             gone += 1
         self._waiting, self._waiting_size = waiting[gone:], size
         self._waiting_known = {key for one in self._waiting for key in one.texts}
-        self._waiting_labels = dict.fromkeys(one.label for one in self._waiting)
 
     def _take_in(self) -> None:
         waiting = self._waiting
@@ -307,10 +330,6 @@ class WordsRead:
                 if len(self._own) >= MAX_OWN:
                     self._own.clear()
                 self._own.add(hash(leaf.text))
-
-    def labels(self) -> Iterator[Label]:
-        """Where all of it came from, perhaps more than once; also what is no longer kept."""
-        return chain(self._waiting_labels, self._new.passages, self._old.passages, self.dropped.values())
 
     def _kept(self) -> list[_Generation]:
         return [one for one in (self._new, self._old) if one.texts]
@@ -343,10 +362,11 @@ class WordsRead:
             said: what the person said themself: words of it are theirs, whoever else says them.
             forms: gives the texts that a text holds in another form.
         """
-        if self._waiting:
-            self._take_in()
-        kept = self._kept()
-        judged = [(strictness(one.label), one) for generation in kept for one in generation.passages.values()]
+        with self._lock:
+            if self._waiting:
+                self._take_in()
+            kept = self._kept()
+            judged = [(strictness(one.label), one) for generation in kept for one in generation.passages.values()]
         judged.sort(key=itemgetter(0), reverse=True)
         passages = [one for strict, one in judged if strict]
         if not passages:
@@ -387,15 +407,6 @@ def texts_in(value: Any) -> Iterator[str]:
             yield from texts_in(item)
     elif type(value) in (int, float):
         yield _number(value)
-
-
-def _size(value: Any) -> int:
-    """Characters of the texts and keys in a JSON value."""
-    if isinstance(value, str):
-        return len(value)
-    if isinstance(value, Mapping):
-        return sum(map(len, value)) + sum(map(_size, value.values()))
-    return sum(map(_size, value)) if isinstance(value, (list, tuple)) else 0
 
 
 def _number(value: float) -> str:

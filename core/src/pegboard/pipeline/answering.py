@@ -10,9 +10,11 @@ back however the call ends.
 from __future__ import annotations
 
 import inspect
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from pegboard._beside import LONG_TEXT, beside_loop, size_of
 from pegboard._frozen import freeze
 from pegboard.context import CallContext
 from pegboard.contract import Stage
@@ -41,12 +43,14 @@ if TYPE_CHECKING:
     from pegboard.contract import Executor, Guard, Layer, Validator
     from pegboard.pipeline.runtime import Runtime
     from pegboard.pipeline.stages import Prepared, Trace
+    from pegboard.secrets.mask import Masked
     from pegboard.session import Session
     from pegboard.tools import Tool
 
     Admit = Callable[[Session, Trace | None], None]
     Answer = Callable[[Session, Any, str, CallContext | None, Trace | None], Awaitable[ToolResult]]
     Check = Callable[[Session, Any], ToolResult]
+    Mask = Callable[[Any], Masked | None]
     Prepare = Callable[[Any], Prepared]
 
 
@@ -63,27 +67,28 @@ def make_call(
 ) -> tuple[Answer, Check, bool]:
     """Compile a call: what answers it, what says what it would meet, and whether it may wait for anything."""
     admit = make_admit(tool, of_stage(guards, Stage.ADMIT))
-    prepare = prepare_again = make_prepare(tool, validator)
-    if runtime.may_mask_arguments(tool) and (secrets := runtime.secrets) is not None:
-        prepare = secrets.of_arguments(tool, prepare)
+    prepare = make_prepare(tool, validator)
+    secrets = runtime.secrets if runtime.may_mask_arguments(tool) else None
+    mask = None if secrets is None else secrets.of_arguments(tool)
     execute = make_execute(tool, runtime, output_validator, executor)
     if layers:
         from pegboard.pipeline.layers import make_layered
 
-        execute = make_layered(tool, runtime, layers, prepare_again, execute, output_validator)
+        execute = make_layered(tool, runtime, layers, prepare, execute, output_validator)
     asks = any(guard.stage is not Stage.ADMIT for guard in guards)
     wants_context = bool(asks or layers or tool.secrets or executor) or make_invoke(tool)[1]
+    steps = admit, prepare, mask
     answer = _make_answer(
-        tool, runtime, guards, (admit, prepare), execute, output_validator, permissions, wants_context=wants_context
+        tool, runtime, guards, steps, execute, output_validator, permissions, wants_context=wants_context
     )
-    return answer, _make_check(tool, runtime, guards, admit, prepare), asks or inspect.iscoroutinefunction(execute)
+    return answer, _make_check(tool, runtime, guards, steps), asks or inspect.iscoroutinefunction(execute)
 
 
 def _make_answer(
     tool: Tool,
     runtime: Runtime,
     guards: tuple[Guard, ...],
-    steps: tuple[Admit | None, Prepare],
+    steps: tuple[Admit | None, Prepare, Mask | None],
     execute: Callable[..., Any],
     output_validator: Validator | None,
     permissions: Any,
@@ -91,12 +96,12 @@ def _make_answer(
     wants_context: bool,
 ) -> Answer:
     name = tool.name
-    admit, prepare = steps
+    admit, prepare, mask = steps
     approves, limits, filters = (of_stage(guards, stage) for stage in (Stage.APPROVE, Stage.LIMIT, Stage.FILTER))
-    approval_timeout_s = runtime.approval_timeout_s
-    max_bytes: float = tool.limits.max_result_bytes or runtime.max_result_bytes
-    max_bytes = float("inf") if name == READ_RESULT_NAME else max_bytes  # a page is as large as may be; its note on top
+    max_bytes = _max_bytes(tool, runtime)
     waits = inspect.iscoroutinefunction(execute)
+    may_wait = waits or bool(approves or limits or filters)  # else a call is driven without a loop
+    masked = None if mask is None else partial(_masked, prepare, mask, may_wait=may_wait)
 
     async def answer(
         session: Session, arguments: Any, call_id: str, parent: CallContext | None, trace: Trace | None
@@ -109,29 +114,29 @@ def _make_answer(
                 admit(session, trace)
             if trace is not None:
                 trace.validate_at = perf_counter() if admit is not None else started
-            arguments, kwargs, notes = prepare(arguments)
+            arguments, kwargs, notes = prepare(arguments) if masked is None else await masked(arguments)
             if wants_context:
                 arguments, kwargs = _frozen(arguments, kwargs)
                 context = CallContext(session, call_id, tool, permissions, parent, arguments)
                 if approves:
-                    await approve(tool, approves, approval_timeout_s, context, arguments, trace)
+                    await approve(tool, approves, runtime.approval_timeout_s, context, arguments, trace)
                 if limits:
                     await acquire(tool, limits, context, arguments, trace, releases)
             executed = execute(context, kwargs, call_id, started, trace)
             result, size = await executed if waits else executed
             if filters and context is not None:
                 result, size = await filter_result(tool, output_validator, filters, context, result, size, trace)
-            if context is not None or session.masks_secrets:  # before it is cut: what is kept can be read later
-                result = _without_secrets(tool, runtime, session, result, context, parent)
-            # `size` counts characters, and UTF-8 has at most four bytes for one (RFC 3629): what is far below the cap
-            # is never encoded to be measured.
+            if session.masks_secrets or (context is not None and context.secrets_read):
+                # Before it is cut: what is kept can be read later.
+                hide = partial(_without_secrets, tool, runtime, session, result, context, parent)
+                result = await beside_loop(hide) if may_wait and size > LONG_TEXT else hide()
+            # `size` counts characters, of at most four bytes in UTF-8 (RFC 3629): most are never encoded to count them.
             if size * 4 > max_bytes:
                 result = session.cut(result, int(max_bytes))
         except ToolError as refusal:
-            elapsed_ms = (perf_counter() - started) * 1000
             error = _told(tool, runtime, session, refusal, arguments)
-            result, notes = ToolResult.of_error(error, call_id, name, elapsed_ms), None
-            if context is not None or session.masks_secrets:
+            result, notes = ToolResult.of_error(error, call_id, name, (perf_counter() - started) * 1000), None
+            if session.masks_secrets or (context is not None and context.secrets_read):
                 result = _without_secrets(tool, runtime, session, result, context, parent)
         except BaseException as problem:  # noqa: BLE001 - nothing but a genuine cancellation leaves a call
             result, notes = ToolResult.of_error(broken(tool, problem)), None
@@ -144,6 +149,28 @@ def _make_answer(
         return result if result.duration_ms else stamped(result, call_id, name, (perf_counter() - started) * 1000)
 
     return answer
+
+
+def _max_bytes(tool: Tool, runtime: Runtime) -> float:
+    if tool.name == READ_RESULT_NAME:  # a page is as large as may be; its note comes on top
+        return float("inf")
+    return tool.limits.max_result_bytes or runtime.max_result_bytes
+
+
+async def _masked(prepare: Prepare, mask: Mask, arguments: Any, *, may_wait: bool) -> Prepared:
+    """Arguments as they are sent, without keys of others; long ones are looked through beside the loop."""
+    arguments, kwargs, notes = prepare(arguments)
+    is_long = may_wait and size_of(arguments) > LONG_TEXT
+    if is_long:
+        arguments, kwargs = _frozen(arguments, kwargs)
+    masked = await beside_loop(mask, arguments) if is_long else mask(arguments)
+    return (arguments, kwargs, notes) if masked is None else _prepared_again(prepare, masked)
+
+
+def _prepared_again(prepare: Prepare, masked: Masked) -> Prepared:
+    """Arguments once they are masked: what is masked may not be what the schema asks for."""
+    arguments, kwargs, notes = prepare(masked[0])
+    return arguments, kwargs, {**(notes or {}), "masked_arguments": masked[1]}
 
 
 def _frozen(arguments: Any, kwargs: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any]]:
@@ -187,8 +214,9 @@ def _noted(session: Session, result: ToolResult, notes: dict[str, Any]) -> ToolR
 
 
 def _make_check(
-    tool: Tool, runtime: Runtime, guards: tuple[Guard, ...], admit: Admit | None, prepare: Prepare
+    tool: Tool, runtime: Runtime, guards: tuple[Guard, ...], steps: tuple[Admit | None, Prepare, Mask | None]
 ) -> Check:
+    admit, prepare, mask = steps
     foreseen = [guard for guard in guards if guard.stage in (Stage.APPROVE, Stage.LIMIT)]
 
     def check(session: Session, arguments: Any) -> ToolResult:
@@ -196,6 +224,8 @@ def _make_check(
             if admit is not None:
                 admit(session, None)
             prepared, _, notes = prepare(arguments)
+            if mask is not None and (masked := mask(prepared)) is not None:
+                prepared, _, notes = _prepared_again(prepare, masked)
             arguments = freeze(prepared) if foreseen else prepared
         except ToolError as refusal:
             return ToolResult.of_error(_told(tool, runtime, session, refusal, arguments))

@@ -42,11 +42,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from pegboard.config._policies import PolicyTable
-    from pegboard.pipeline.stages import Prepared
     from pegboard.tools import Tool
 
     Found = set[str]
     """The kinds of what was replaced."""
+    Masked = tuple[Any, list[str]]
+    """Arguments as they are sent, and the kinds of what was replaced."""
 
 log = logging.getLogger("pegboard")
 
@@ -148,29 +149,28 @@ class SecretMask:
             raise _refusal(source or target or "this", found, does, table, executed=target is None)
         return masked if found else value
 
-    def of_arguments(self, tool: Tool, prepare: Callable[[Any], Prepared]) -> Callable[[Any], Prepared]:
-        """What prepares the arguments of a tool: as `prepare`, once they are masked."""
+    def of_arguments(self, tool: Tool) -> Callable[[Any], Masked | None] | None:
+        """What looks through the arguments of a tool: it returns what is sent and what was masked, or None where
+        nothing was, and raises a `ToolError` where that is refused. None: all is let through."""
         said = self._settings.said_to(tool)
         policy = self._settings.judge(None, said)
         if policy == "allow" or (said is None and not self._is_third_party(tool)):
-            return prepare
+            return None
 
-        def prepare_masked(arguments: Any) -> Prepared:
-            prepared = prepare(arguments)
-            if not has_text(prepared[0], MIN_SECRET):
-                return prepared
+        def masked(arguments: Any) -> Masked | None:
+            if not has_text(arguments, MIN_SECRET):
+                return None
             found: Found = set()
             own = frozenset(self._own(tool))
-            masked = with_texts_of(prepared[0], partial(self._masked, found=found, own=own))
+            sent = with_texts_of(arguments, partial(self._masked, found=found, own=own))
             if not found:
-                return prepared
+                return None
             if policy == "refuse":
                 raise _refusal(tool.name, found, "is given", "to", executed=False)
             self._tell(tool, "arguments", found)
-            arguments, kwargs, notes = prepare(masked)  # again: what is masked may not be what the schema asks for
-            return arguments, kwargs, {**(notes or {}), "masked_arguments": sorted(found)}
+            return sent, sorted(found)
 
-        return prepare_masked
+        return masked
 
     def _tell(self, tool: Tool, what: str, found: Found) -> None:
         """Tell whoever runs the host, the first time aloud."""
