@@ -53,7 +53,7 @@ _HEX = re.compile(r"[2-7][0-9a-fA-F](?:[\s:,;.-]{0,2}(?:0x|\\x)?[0-9a-fA-F]{2}){
 _BEFORE_HEX = re.compile(r"0x|[^0-9a-fA-F]")
 _PARAMETER = re.compile(r"[?&][\w.%[\]-]{1,60}=")
 _QUOTED = re.compile(rf"{_PARAMETER.pattern}|(=(?:\r?\n|[2-9A-F][0-9A-F]|0[9AD]))")
-"""Quoted-printable, as mails have it (RFC 2045, 6.7): a byte, control codes left out, or a line that goes on. What stands
+"""Quoted-printable, as mails have it (RFC 2045, 6.7): bytes but control codes, or a line that goes on. What stands
 behind the name of a parameter is its value."""
 _TAG = re.compile(r"<[^<>]{0,1000}>")
 _DOT = re.compile(r"(?i)\bdot\b")
