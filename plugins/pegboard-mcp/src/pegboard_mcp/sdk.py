@@ -10,7 +10,7 @@ The version is read from what is installed: nothing here imports the SDK but the
 
 from __future__ import annotations
 
-import importlib.metadata
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from pegboard import PluginError
@@ -89,10 +89,12 @@ def problem_of(failed: ImportError, *, needs: str) -> PluginError | None:
 
 
 def _installed() -> str | None:
+    from importlib import metadata  # which brings mail and zip files along, and a listing out of the cache needs none
+
     try:
         # Metadata without a version gives None, whatever its type says.
-        return importlib.metadata.version("mcp") or "an unknown version"
-    except importlib.metadata.PackageNotFoundError:
+        return metadata.version("mcp") or "an unknown version"
+    except metadata.PackageNotFoundError:
         return None
 
 
