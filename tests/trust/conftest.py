@@ -100,12 +100,17 @@ async def through_chat(host: Host, calls: list[tuple[str, dict[str, Any]]]) -> s
 
 
 async def through_mcp(host: Host, calls: list[tuple[str, dict[str, Any]]], *, mode: str) -> str:
-    from mcp import Client
+    from mcp import Client, MCPError
 
     from pegboard_mcp.server.app import make_server
 
+    answers: list[Any] = []
     async with Client(make_server(host), mode=mode, cache=None) as client:
-        answers = [await client.call_tool(name, arguments) for name, arguments in calls]
+        for name, arguments in calls:
+            try:
+                answers.append(await client.call_tool(name, arguments))
+            except MCPError as refused:  # there is no such tool
+                answers.append(refused.error)
     return json.dumps([one.model_dump(by_alias=True, mode="json") for one in answers])
 
 

@@ -183,6 +183,30 @@ async def test_a_name_of_an_argument_that_a_page_gave_is_told_as_one(host_with: 
     assert f"(the name of more.{SECRET})" in person.questions[0]
 
 
+@pytest.mark.parametrize(
+    "name", ["Yes is safe here. " * 5_000, "a\n" * 5_000, "a\r\n\r\nAllow this?"], ids=["long", "lines", "a question"]
+)
+async def test_no_name_of_an_argument_has_the_words_scroll_away(
+    host_with: Any, source: Any, sources: Any, name: str
+) -> None:
+    """Source: ours. A page has a model give its words under a name that is long, or has lines of its own. What must be
+    seen: one line that says what is asked, as short as ever."""
+
+    async def run(context: CallContext, /, **arguments: Any) -> str:
+        return "done"
+
+    person = Person(answer=True)
+    host = await host_with(sources(source("web", [web_search])))
+    host.add(Tool(name="note", handler=run))
+    session = host.session(confirm=person)
+    await session.call("web_search", {"query": "weather"})
+    await session.call("note", {name: f"Hello. {SECRET}"})
+    (question,) = person.questions
+    assert len(question.splitlines()) == 2
+    assert len(question) < 800
+    assert "463820" in question.splitlines()[0]
+
+
 @pytest.mark.parametrize(("answer", "ok"), [(True, True), (False, False), ("session", True), (None, False)])
 async def test_the_answer_holds_for_this_call_alone(read_host: Any, answer: Any, ok: bool) -> None:
     host, person = await read_host(), Person(answer)

@@ -160,6 +160,23 @@ class HostSession(Session):
         if (flows := self._host.runtime.flows) is not None:
             flows.note_defined(definition, source)
 
+    async def require_flow(self, tool: Tool, arguments: Mapping[str, Any], *, asks: bool = True) -> None:
+        if (flows := self._host.runtime.flows) is None:
+            return
+        import trio
+
+        with trio.move_on_after(self.approval_timeout_s) as scope:
+            await flows.require(self, tool, arguments, asks=asks)
+        if not scope.cancelled_caught:
+            return
+        raise ToolError(
+            ErrorCode.TIMEOUT,
+            f"nobody answered the question of {tool.name!r} within {self.approval_timeout_s:g} s",
+            reason="confirmation",
+            executed=False,
+            retry=Retry.SAME.value,
+        )
+
     def note_said(self, text: str) -> None:
         if (flows := self._host.runtime.flows) is not None:
             flows.note_said(self, text)
@@ -402,11 +419,12 @@ class HostSession(Session):
     def missing(self, name: Any) -> ToolError:
         if type(name) is not str:
             return ToolError(ErrorCode.INVALID_INPUT, f"name: expected the name of a tool, got {type(name).__name__}")
-        from pegboard.absence import not_found
+        from pegboard.absence import not_found, told_to
 
         board = self._host.board
-        held = board.held_back(name, profile=self.profile)
-        return held or not_found(name, self.tools, board.sources_away(name, profile=self.profile))
+        if (held := board.held_back(name, profile=self.profile)) is not None:
+            return held
+        return not_found(name, self.tools, told_to(self, board.sources_away(name, profile=self.profile)))
 
     # What the context of a call passes on.
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from pegboard.contract import SourceStatus, ToolSource
     from pegboard.registry.asking import PluginRecord
+    from pegboard.session import Session
     from pegboard.tools import Tool
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "absent",
     "held_back",
     "not_found",
+    "told_to",
 ]
 
 MAX_COMPARED = 500
@@ -114,6 +116,18 @@ def absent(message: str, away: Sequence[SourceStatus], **details: Any) -> ToolEr
         details |= {"retry": Retry.SAME.value, "retry_after_s": RETRY_AFTER_S}
     stop = "" if message.endswith("?") else "."
     return ToolError(ErrorCode.NOT_FOUND, f"{message}{stop} {_explained(away)}", details)
+
+
+def told_to(session: Session, away: Sequence[SourceStatus]) -> Sequence[SourceStatus]:
+    """Sources whose state a session is about to be told: the last words of a server may be in the reason, and a model
+    reads them.
+
+    .. versionadded:: 0.1
+    """
+    for one in away:
+        if one.reason and one.reason != one.state.meaning:
+            session.note_read(one.reason, source=one.source)
+    return away
 
 
 def _explained(away: Sequence[SourceStatus]) -> str:

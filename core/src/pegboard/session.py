@@ -195,6 +195,22 @@ class Session(Protocol):
         """
         ...
 
+    async def require_flow(self, tool: Tool, arguments: Mapping[str, Any], *, asks: bool = True) -> None:
+        """Require that no words which another source said go into what a source is asked beside its tools, or that the
+        person lets them: what a call of a tool is asked before it runs (see `[flows]`).
+
+        Args:
+            tool: by which a person knows it; `origin.source` is whose it is.
+            arguments: what the source would be told.
+            asks: whether the person is asked. Where not, single common words pass: somebody may be typing.
+
+        Raises:
+            ToolError: FORBIDDEN, reason `flow`.
+
+        .. versionadded:: 0.1
+        """
+        ...
+
     def note_said(self, text: str) -> None:
         """Note what the person of the session typed themself, before a model is asked. Words of it are theirs, also
         where an untrusted source says them: a call with these alone needs no question (see `[flows]`).

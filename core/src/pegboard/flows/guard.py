@@ -49,6 +49,8 @@ MEMORY = "memory"
 MAX_SHOWN = 5
 """How many values a question shows; the arguments stand below it as a whole."""
 MAX_QUOTE = 80
+MAX_NAME = 100
+"""Characters of a name that somebody else gave: of an argument, of a tool in a saved conversation."""
 AROUND = 40
 """Characters before and behind the marked words."""
 MAX_MAYBE = 8_000
@@ -92,7 +94,8 @@ class Flows:
         said = self._settings.said_to(tool)
         if said != "allow" and (said is not None or could_harm(tool)):
             peek = MethodType(self._foresees, tool)  # half of what a `partial` takes
-            guards.append(Guard(name="flows", stage=Stage.APPROVE, check=self._asks, peek=peek))
+            check = self._asks if _source_of_calls(tool) is None else _asks_itself
+            guards.append(Guard(name="flows", stage=Stage.APPROVE, check=check, peek=peek))
         return guards
 
     def _label_of(self, one: Tool | str) -> Label | None:
@@ -106,12 +109,19 @@ class Flows:
             return None
         return Label(key_of(origin), shown, said, plugin_key_of(origin))
 
-    def _label_of_call(self, context: CallContext) -> Label | None:
-        """The label of what one call answers: of a tool that serves several sources, that of the one which answered."""
-        tool, label = context.tool, self._label_of(context.tool)
-        if label is None or (source := _source_of(tool, context.session, context.arguments)) is None:
-            return label
-        return self._label_of(source) if label.policy is None else label._replace(key=f"source {source}")
+    def _labels_of(self, tool: Tool, session: Session, arguments: Any, read: Any) -> Iterator[tuple[Label, Any]]:
+        """Whose each part of what a call answered is: a tool that serves several sources tells it by `said_by(session,
+        arguments, result)` of its handler; None: of its plugin, whichever source said it."""
+        if (label := self._label_of(tool)) is None:
+            return
+        said_by = getattr(tool.handler, "said_by", None) if isinstance(read, ToolResult) else None
+        for source, said in [(None, read)] if said_by is None else said_by(session, arguments, read):
+            if source is None:
+                yield label, said
+            elif label.policy is not None:
+                yield label._replace(key=f"source {source}"), said
+            elif (own := self._label_of(source)) is not None:
+                yield own, said
 
     def note_read(self, session: Session, read: Any, by: Tool | str | None, name: str, arguments: Any) -> None:
         """See `Session.note_read`.
@@ -120,9 +130,13 @@ class Flows:
             by: the tool or the source; None: nobody who is here.
             name: how it was called.
         """
-        label = Label(f"tool {name}", f"`{name}`") if by is None else self._label_of(by)
-        if label is not None:
-            self._note(session, label, list(_texts_of(read)), arguments)
+        if by is None or isinstance(by, str):
+            label = Label(f"tool {name}", f"`{shorten_text(name, MAX_NAME)}`") if by is None else self._label_of(by)
+            labels = [] if label is None else [(label, read)]
+        else:
+            labels = list(self._labels_of(by, session, arguments, read))
+        for label, said in labels:
+            self._note(session, label, list(_texts_of(said)), arguments)
 
     def note_defined(self, definition: Mapping[str, Any], source: str) -> None:
         """See `Session.note_defined`."""
@@ -149,9 +163,10 @@ class Flows:
             read.note(label, texts, arguments)
 
     def _note_result(self, context: CallContext, result: ToolResult) -> ToolResult:
-        label = self._label_of_call(context)
-        if label is not None and not (result.error is not None and result.error.is_in_our_words):
-            self._note(context.session, label, list(_texts_of(result)), context.arguments)
+        if not (result.error is not None and result.error.is_in_our_words):
+            session, arguments = context.session, context.arguments
+            for label, said in self._labels_of(context.tool, session, arguments, result):
+                self._note(session, label, list(_texts_of(said)), arguments)
         return result
 
     def _note_page(self, context: CallContext, result: ToolResult) -> ToolResult:
@@ -167,33 +182,53 @@ class Flows:
     def _check(
         self, context: CallContext, arguments: Mapping[str, Any]
     ) -> Awaitable[ToolError | None] | ToolError | None:
-        others = self._others(context.tool, context.session, arguments)
+        return self._judged(context.tool, context.session, arguments)  # most calls wait for nobody
+
+    def _judged(
+        self, tool: Tool, session: Session, arguments: Mapping[str, Any]
+    ) -> Awaitable[ToolError | None] | ToolError | None:
+        others = self._others(tool, session, arguments)
         if others is None:
             return None
         if size_of(arguments) > LONG_TEXT:
-            return self._check_beside_loop(context, arguments, others)
-        found, dropped = self._find(context.tool, arguments, others)
-        asked = self._refusal_or_question(context.tool, context.session, found, dropped)
-        # Most calls wait for nobody.
-        return self._ask(context, arguments, asked) if isinstance(asked, _Question) else asked
+            return self._judged_beside_loop(tool, session, arguments, others)
+        asked = self._refusal_or_question(tool, session, *self._find(tool, arguments, others))
+        return self._ask(tool, session, arguments, asked) if isinstance(asked, _Question) else asked
 
-    async def _check_beside_loop(
-        self, context: CallContext, arguments: Mapping[str, Any], others: Others
+    async def _judged_beside_loop(
+        self, tool: Tool, session: Session, arguments: Mapping[str, Any], others: Others
     ) -> ToolError | None:
-        found, dropped = await beside_loop(self._find, context.tool, arguments, others)
-        asked = self._refusal_or_question(context.tool, context.session, found, dropped)
-        return await self._ask(context, arguments, asked) if isinstance(asked, _Question) else asked
+        found, dropped = await beside_loop(self._find, tool, arguments, others)
+        asked = self._refusal_or_question(tool, session, found, dropped)
+        return await self._ask(tool, session, arguments, asked) if isinstance(asked, _Question) else asked
 
     def _peek(self, tool: Tool, session: Session, arguments: Mapping[str, Any]) -> ToolError | str | None:
         others = self._others(tool, session, arguments)
         asked = others and self._refusal_or_question(tool, session, *self._find(tool, arguments, others))
         return f"asks: {asked.text}" if isinstance(asked, _Question) else asked
 
-    async def _ask(self, context: CallContext, arguments: Mapping[str, Any], asked: _Question) -> ToolError | None:
-        tool, first = context.tool, asked.text.partition("\n")[0]
+    async def require(self, session: Session, tool: Tool, arguments: Mapping[str, Any], *, asks: bool) -> None:
+        """See `Session.require_flow`."""
+        if self._settings.said_to(tool) == "allow":
+            return
+        if asks:
+            refusal = self._judged(tool, session, arguments)
+            if refusal is not None and not isinstance(refusal, ToolError):
+                refusal = await refusal
+            if refusal is not None:
+                raise refusal
+        elif (others := self._others(tool, session, arguments)) is not None:
+            found, _ = await beside_loop(self._find, tool, arguments, others)
+            if told := [one for one in found if not is_common(one.plain)]:
+                raise _refusal(tool, told, [], f"{_said(tool, told, [])}, and nobody is asked about that; {_how(tool)}")
+
+    async def _ask(
+        self, tool: Tool, session: Session, arguments: Mapping[str, Any], asked: _Question
+    ) -> ToolError | None:
+        first = asked.text.partition("\n")[0]
         try:
             # As of a running tool: a yes is for these words, and never for the session.
-            if await context.session.ask(tool, arguments, asked.text, is_running=True):
+            if await session.ask(tool, arguments, asked.text, is_running=True):
                 return None
             why = f"{first}, and the person who was asked refused"
         except ToolError as problem:
@@ -222,11 +257,12 @@ class Flows:
         as in a host of one source. Its own tools cost nothing there."""
         said = self._settings.said_to(tool)
         own = None if said is not None else key_of(tool.origin)
-        source = None if own is None or tool.origin.source else _source_of(tool, session, arguments)
-        to, judge, words = f"source {source}", self._settings.judge, self._settings.words
+        source_of, judge, words = _source_of_calls(tool), self._settings.judge, self._settings.words
+        if is_served := own is not None and source_of is not None:
+            own = f"source {source_of(session, arguments)}"
 
         def strictness(label: Label) -> int:
-            is_own = own in (label.key, label.plugin) if source is None else label.key in (own, to)
+            is_own = label.key == own if is_served else own in (label.key, label.plugin)
             return 0 if is_own else words.index(judge(label.policy, said))
 
         read = self._read.get(session)
@@ -288,11 +324,14 @@ def key_of(origin: Origin) -> str:
     return f"source {origin.source}" if origin.source else plugin_key_of(origin)
 
 
-def _source_of(tool: Tool, session: Session, arguments: Mapping[str, Any]) -> str | None:
-    """Whom a call of a plugin's tool goes to, and who answers it, where the tool serves several sources and tells by
-    `source_of(session, arguments)` of its handler; None: the plugin itself."""
-    ask = getattr(tool.handler, "source_of", None)
-    return None if ask is None else ask(session, arguments)
+def _source_of_calls(tool: Tool) -> Callable[[Session, Mapping[str, Any]], str | None] | None:
+    """What tells whom a call of a plugin's tool goes to, where that serves several sources; it may not be known before
+    the call runs, which asks by `Session.require_flow` then. None: it is the tool's own source."""
+    return getattr(tool.handler, "source_of", None)
+
+
+def _asks_itself(context: CallContext, arguments: Mapping[str, Any]) -> None:
+    """The check of such a tool."""
 
 
 def plugin_key_of(origin: Origin) -> str:
@@ -383,7 +422,7 @@ def _said(tool: Tool, found: list[Match], dropped: list[Label]) -> str:
 
 
 def _place(match: Match) -> str:
-    where = ".".join(map(str, match.path))
+    where = shorten_text(" ".join(".".join(map(str, match.path)).split()), MAX_NAME)
     if match.path[-1] == match.text:
         return f"the name of {where}"
     return f"{where}, in {match.form}" if match.form else where

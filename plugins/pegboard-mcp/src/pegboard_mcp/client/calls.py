@@ -91,6 +91,7 @@ class Calls:
         """`Resource.read`."""
         from pegboard_mcp.client.content import resource_blocks
 
+        await session.require_flow(self._catalogue.asked_through("resource", uri), {"uri": uri})
         raw = await self._bounded("resources/read", {"uri": uri}, uri, session)
         return resource_blocks(raw, is_raw=self.definition.results == "raw")
 
@@ -103,6 +104,12 @@ class Calls:
                 params["context"] = {"arguments": dict(others)}
             connection = self._lifecycle.connection or await self.connected()
             if "completions" not in connection.capabilities:
+                return []
+            kind, what = ("prompt", ref["name"]) if "name" in ref else ("resource", "")
+            try:  # words of others go to the server as they do in a prompt; and nobody is asked while they type
+                asked = self._catalogue.asked_through(kind, what)
+                await session.require_flow(asked, {**others, argument: value}, asks=False)
+            except ToolError:
                 return []
             raw = await self._bounded("completion/complete", params, argument, session)
             found = raw.get("completion")
@@ -166,6 +173,12 @@ class Calls:
     ) -> tuple[Message, ...]:
         from pegboard_mcp.client.content import messages_of
 
+        if isinstance(asker, CallContext):
+            assert asker.scope is not None, "it runs under a deadline"
+            with asker.session.hold_while_asked(asker.scope):
+                await asker.session.require_flow(asker.tool, arguments)
+        else:
+            await asker.require_flow(self._catalogue.asked_through("prompt", wire), arguments)
         raw = await self._bounded("prompts/get", {"name": wire, "arguments": dict(arguments)}, wire, asker)
         return messages_of(raw, is_raw=self.definition.results == "raw")
 

@@ -483,6 +483,18 @@ class Catalogue:
 
         return reading_tool(self.handlers.read_resource)
 
+    def asked_through(self, kind: str, what: str) -> Tool:
+        """The tool by which a person knows a prompt, or the reading of resources, of this server.
+
+        Args:
+            kind: `prompt` or `resource`.
+            what: the name of the prompt, as the server has it.
+        """
+        from pegboard_mcp.client.questions import reading_tool
+
+        found = self._tool_that_uses(f"{kind}:{what}", "") or reading_tool(self.handlers.read_resource)
+        return attrs.evolve(found, origin=Origin("pegboard-mcp", "mcp", self.name))
+
     def seen_changes(self) -> dict[str, Changed]:
         """What a person may accept here of what changed since it was first seen, by the names that the lock has: those
         of tools on the board, and what starts the server."""

@@ -63,7 +63,7 @@ def reading_tool(read: Callable[..., Any]) -> Tool:
         name="read_resource",
         description="Read what lies at an address.",
         handler=read,
-        input_schema={"type": "object"},
+        input_schema={"type": "object", "properties": {"uri": {"type": "string"}}},
         category="mcp",
         annotations=Annotations(read_only=True),
         run="async",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, NotRequired, TypedDict, cast
 
 from pegboard import BinaryContent, CallContext, ErrorCode, TextContent, Tool, ToolError, ToolResult, tool
@@ -11,9 +12,10 @@ from pegboard_mcp.client.source import servers_away
 from pegboard_mcp.collected import Capabilities
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from pegboard import Content, Session
+    from pegboard_mcp.collected import ResourceReader
     from pegboard_mcp.prompts_and_resources import Resource, ResourceTemplate
 
 PAGE = 100
@@ -97,38 +99,72 @@ async def read_resource(context: CallContext, uri: str, server: str | None = Non
         raise ToolError(ErrorCode.INVALID_INPUT, f"uri: expected at most {MAX_URI:,} characters")
     assert context.scope is not None, "it runs under a deadline"
     with context.session.hold_while_asked(context.scope):
-        return _result_of(await _read(context, uri, server))
+        source, read = await _reader(context, uri, server)
+        try:
+            result = _result_of(await read(context.session, uri))
+        except ToolError as refused:
+            result = ToolResult.of_error(refused)
+        # It is that server's, whatever it and others list by now.
+        context.session.note_read(result, source=source, arguments=context.arguments)
+        if result.error is not None:
+            raise result.error
+        return result
 
 
 def _source_of(session: Session, arguments: Mapping[str, Any]) -> str | None:
-    """Whose resource is asked for: what one server said does not go to another without a question."""
+    """Whose resource is asked for, as far as that is known now."""
     capabilities, server, uri = session.resource(Capabilities), arguments.get("server"), str(arguments.get("uri"))
-    if server is not None:  # of one that is not there nobody is told anything
+    if server is not None:
         return str(server) if server in session.host.board.source_states else None
     return capabilities.source_of(uri) or (next(iter(capabilities.readers)) if len(capabilities.readers) == 1 else None)
 
 
+def _read_of(session: Session, arguments: Any, result: ToolResult) -> list[tuple[str | None, Any]]:
+    """Whose words an answer of `read_resource` has."""
+    return [(_source_of(session, arguments) if isinstance(arguments, Mapping) else None, result)]
+
+
+def _listed_of(session: Session, arguments: Any, result: ToolResult) -> list[tuple[str | None, Any]]:
+    """Whose words an answer of `list_resources` has: each row its server's."""
+    rows = (result.data or {}).get("resources")
+    if result.error is not None or not isinstance(rows, (list, tuple)):
+        return [(None, result)]
+    known, parts = session.host.board.source_states, list[tuple[str | None, Any]]()
+    for row in rows:
+        source = row.get("server") if isinstance(row, Mapping) else None
+        said = [value for key, value in row.items() if key != "server"] if isinstance(row, Mapping) else row
+        parts.append((source if source in known else None, said))
+    return parts
+
+
 read_resource.handler.source_of = _source_of  # type: ignore[attr-defined]
+read_resource.handler.said_by = _read_of  # type: ignore[attr-defined]
+list_resources.handler.said_by = _listed_of  # type: ignore[attr-defined]
 
 
-async def _read(context: CallContext, uri: str, server: str | None) -> str | bytes | Sequence[Content]:
+async def _reader(context: CallContext, uri: str, server: str | None) -> tuple[str | None, ResourceReader]:
+    """What reads an address, and whose it is.
+
+    Raises:
+        ToolError: nobody has it, or a person has to accept it first.
+    """
     capabilities = context.resource(Capabilities)
     await capabilities.wait_until_listed(
         lambda: server in capabilities.readers if server is not None else capabilities.find_reader(uri) is not None
     )
     if server is not None and server not in capabilities.readers:
         raise _no_server(server, capabilities, context)
-    read = capabilities.readers[server] if server is not None else capabilities.find_reader(uri)
-    if server is None:
-        await capabilities.require_accepted(context.session, f"resource:{uri}")
-        read = capabilities.find_reader(uri)
+    if server is not None:
+        return server, capabilities.readers[server]
+    await capabilities.require_accepted(context.session, f"resource:{uri}")
+    source, read = capabilities.source_of(uri), capabilities.find_reader(uri)
     if read is None and len(capabilities.readers) == 1:
-        (read,) = capabilities.readers.values()
+        ((source, read),) = capabilities.readers.items()
     if read is None:
         known = ", ".join(capabilities.readers) or "there is none"
         text = f"no server lists {uri[:60]!r}; say whose it is with `server`: {known}"
-        raise absent(text, servers_away(context.session.host))
-    return await read(context.session, uri)
+        raise absent(text, servers_away(context.session))
+    return source, read
 
 
 def _result_of(given: str | bytes | Sequence[Content]) -> ToolResult:
@@ -162,5 +198,5 @@ def _shown(one: Resource | ResourceTemplate) -> Listed:
 def _no_server(server: str, capabilities: Capabilities, context: CallContext) -> ToolError:
     known = ", ".join(capabilities.readers) or "there is none"
     text = f"there is no MCP server {server[:60]!r} with resources; there are: {known}"
-    away = servers_away(context.session.host)
+    away = servers_away(context.session)
     return absent(text, [one for one in away if one.source == server] or away)

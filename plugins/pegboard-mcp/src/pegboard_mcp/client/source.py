@@ -21,9 +21,9 @@ from pegboard_mcp.client.lifecycle import Lifecycle, wrong_sdk
 from pegboard_mcp.client.lists import Lists
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-    from pegboard import HeldBackError, Host, Session, SourceSlot, SourceStatus, Tool
+    from pegboard import HeldBackError, Session, SourceSlot, SourceStatus, Tool
     from pegboard.absence import HeldQuestion
     from pegboard.sources import SourceDetails, SourceMessage
     from pegboard_mcp.client._errors import LinkError
@@ -257,7 +257,11 @@ class McpSource:
         await self._lifecycle.run(slot)
 
 
-def servers_away(host: Host) -> list[SourceStatus]:
-    """The MCP servers that are not ready, and may have a prompt or a resource that is not there."""
-    own = {source.name for _, source in host.board.sources if isinstance(source, McpSource)}
-    return [one for one in host.board.source_statuses() if one.source in own and not one.is_ready]
+def servers_away(session: Session) -> Sequence[SourceStatus]:
+    """The MCP servers that are not ready, and may have a prompt or a resource that is not there; the session is told of
+    them."""
+    from pegboard.absence import told_to
+
+    board = session.host.board
+    own = {source.name for _, source in board.sources if isinstance(source, McpSource)}
+    return told_to(session, [one for one in board.source_statuses() if one.source in own and not one.is_ready])

@@ -545,7 +545,7 @@ class BoardServer(Server[Any]):
         if self.resources.find(uri) is None:
             if held := self.resources.capabilities.held_back(f"resource:{uri}"):
                 raise protocol_error(held)
-            error = absent("there is no such resource", servers_away(self.host), uri=uri[:500])
+            error = absent("there is no such resource", servers_away(connected.session), uri=uri[:500])
             raise protocol_error(error, RESOURCE_NOT_FOUND, uri=uri[:500])
         if len(connected.subscribed) >= MAX_SUBSCRIBED:
             raise invalid_params(f"a connection may subscribe to {MAX_SUBSCRIBED} resources")

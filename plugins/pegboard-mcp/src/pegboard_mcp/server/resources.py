@@ -140,7 +140,7 @@ class ServedResources:
         await self.capabilities.require_accepted(session, f"{kind}:{name}")
         found = (self.prompts if kind == "prompt" else self.templates).get(name)
         if found is None:
-            error = absent(f"there is no {kind} {name[:80]!r}", servers_away(session.host))
+            error = absent(f"there is no {kind} {name[:80]!r}", servers_away(session))
             raise protocol_error(error, INVALID_PARAMS)
         return found
 
@@ -155,7 +155,7 @@ class ServedResources:
         if self.find(uri) is None:
             await self.capabilities.require_accepted(session, f"resource:{uri}")
         if (found := self.find(uri)) is None:
-            raise absent("there is no such resource", servers_away(session.host), uri=uri[:500])
+            raise absent("there is no such resource", servers_away(session), uri=uri[:500])
         got = await _held(found.read(session, uri), "the resource", session, found.source)
         if isinstance(got, (bytes, bytearray)):  # they stay bytes, also where they are a text
             whole = BinaryContent(bytes(got), found.mime_type or "application/octet-stream")
