@@ -216,6 +216,23 @@ def test_the_smallest_policy_is_proposed_and_no_credential_in_it(stage: dict[str
     assert "it also wanted to connect to" in ran.stderr
 
 
+@pytest.mark.usefixtures("own_home")
+def test_a_person_reads_what_a_flood_of_names_came_to(tmp_path: Path) -> None:
+    """Attack: a server looks for thousands of keys, and what else it lacks stands somewhere among them."""
+    if shutil.which("strace") is None:
+        pytest.skip("strace is not installed")
+    code = "import pathlib\nfor n in range(3000):\n  (pathlib.Path.home() / f'.ssh/{n}').exists()\nopen('/var/x', 'w')"
+    config = tmp_path / "pegboard.toml"
+    server = f"command = {json.dumps(sys.executable)}\nargs = ['-c', {json.dumps(code)}]\nconfine = true\n"
+    config.write_text(f"[plugins.mcp.servers.many]\n{server}")
+    words = ["--config", str(config), "confine", "suggest", "many", "--for", "0"]
+    ran = subprocess.run([sys.executable, "-m", "pegboard", *words], capture_output=True, text=True, check=False)
+    assert "a credential or a startup file: 2,980 more" in ran.stderr
+    assert "not proposed, for it holds far more than one server is for: /var\n" in ran.stderr
+    assert len(ran.stderr.splitlines()) < 30
+    assert "/var" not in ran.stdout
+
+
 def test_who_asks_what_a_server_lacks_is_not_sent_to_ask_that(tmp_path: Path) -> None:
     config = tmp_path / "pegboard.toml"
     server = f"command = {json.dumps(sys.executable)}\nargs = ['-c', 'raise SystemExit(3)']\nconfine = true\n"

@@ -194,7 +194,7 @@ AT_WORK = {
     "opens-keys": "strace", "opens-credentials": "strace", "opens-files": "strace",
 }  # fmt: skip
 """Checks of what a server does, each with what has to be here to see it; `kit/probed.py` does all of it."""
-OF_EVASION = ("not-again", "no-list", "floods")
+OF_EVASION = ("not-again", "no-list", "floods", "trace-cut")
 """Those of `test_probe_evading.py`."""
 
 

@@ -19,6 +19,7 @@ import trio
 pytest.importorskip("pegboard_confine", reason="pegboard_confine is not installed")
 pytest.importorskip("pegboard_mcp", reason="pegboard_mcp is not installed")
 
+from pegboard_confine import learning
 from pegboard_confine.sandbox import why_not
 from pegboard_mcp.definitions import ServerDefinition
 from pegboard_mcp.probe import looking, reporting
@@ -99,6 +100,15 @@ def test_no_check_is_named_so_often_that_others_are_not_seen(look: Callable[...,
     report = look("looks_for_thousands_of_keys", is_confined=True)
     assert sum(one.check == "opens-keys" for one in report.findings) == 100
     assert verdict_of(report.findings) == "danger"
+
+
+@watched
+def test_who_floods_what_is_noted_of_its_files_is_told_to_have_done_so(
+    look: Callable[..., looking.Report], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Attack: 122,000 names of 4,000 letters fill what is kept of a trace, and then it looks for keys."""
+    monkeypatch.setattr(learning, "MAX_BYTES", 20_000)
+    assert "trace-cut" in {one.check for one in look("steals_behind_a_flood_of_files", is_confined=True).findings}
 
 
 @watched

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pegboard_confine.trace import Wanted, wanted_in
+from pegboard_confine.trace import WIDE, Wanted, wanted_in
 
 
 def test_what_is_there_and_was_not_found_is_proposed(tmp_path: Path) -> None:
@@ -32,6 +33,16 @@ def test_what_is_there_and_was_not_found_is_proposed(tmp_path: Path) -> None:
         write=(str(tmp_path / "given/x"), str(tmp_path / "out")),
         refused=(str(tmp_path / "home/.ssh/id_rsa"),),
     )
+
+
+@pytest.mark.parametrize("folder", sorted(one for one in WIDE if Path(one).is_dir()))
+@pytest.mark.parametrize("names", [[""], ["a", "b", "c"]], ids=["itself", "in it"])
+def test_no_whole_part_of_the_system_is_proposed(tmp_path: Path, folder: str, names: list[str]) -> None:
+    """Attack: a server asks to write into /var, or makes three files there: `suggest` proposed /var."""
+    lines = [f'7 mkdir("{folder}/pegboard-{name}", 0777) = -1 EROFS (Read-only file system)' for name in names]
+    found = wanted_in(lines, str(tmp_path), [], [])
+    assert not {*found.read, *found.write} & WIDE
+    assert set(found.wide) <= WIDE
 
 
 @given(st.lists(st.text(max_size=200), max_size=20))

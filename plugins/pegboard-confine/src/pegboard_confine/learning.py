@@ -53,6 +53,8 @@ class Learned:
     wanted: Wanted = attrs.field(factory=Wanted)
     policy: Policy | None = None
     lets_out: bool = True
+    is_cut: bool = attrs.field(default=False, init=False)
+    """Whether it looked for more than is kept: what came behind that was not seen."""
     _traces: list[tuple[threading.Thread, IO[bytes]]] = attrs.field(factory=list, init=False)
     """Of each start: who reads it, and where it goes."""
 
@@ -73,7 +75,7 @@ class Learned:
     def _open_trace(self) -> int:
         reading, writing = os.pipe()
         kept = tempfile.TemporaryFile()  # noqa: SIM115 - closed where it is read
-        thread = threading.Thread(target=_keep, args=(reading, kept), name="pegboard-trace", daemon=True)
+        thread = threading.Thread(target=self._keep, args=(reading, kept), name="pegboard-trace", daemon=True)
         thread.start()
         self._traces.append((thread, kept))
         return writing
@@ -90,16 +92,20 @@ class Learned:
                 stack.enter_context(kept).seek(0)
             lines = (line.decode("utf-8", "surrogateescape") for _, kept in traces for line in kept)
             self.wanted = wanted_in(lines, self.policy.cwd, given, self.policy.write)
+            self.is_cut |= next(lines, None) is not None  # as many as are looked at
 
-
-def _keep(reading: int, kept: IO[bytes]) -> None:
-    """Read a pipe to its end; a trace that cannot be kept whole goes on without being kept."""
-    size = 0
-    try:
-        while chunk := os.read(reading, CHUNK):
-            size += len(chunk)
-            if size <= MAX_BYTES:
-                with contextlib.suppress(OSError, ValueError):  # the disk is full, or nobody waits any more
+    def _keep(self, reading: int, kept: IO[bytes]) -> None:
+        """Read a pipe to its end; a trace that cannot be kept whole goes on without being kept."""
+        size = 0
+        try:
+            while chunk := os.read(reading, CHUNK):
+                size += len(chunk)
+                if size > MAX_BYTES:
+                    self.is_cut = True
+                    continue
+                try:
                     kept.write(chunk)
-    finally:
-        os.close(reading)
+                except (OSError, ValueError):  # the disk is full, or nobody waits any more
+                    self.is_cut = True
+        finally:
+            os.close(reading)

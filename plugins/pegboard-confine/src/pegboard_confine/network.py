@@ -41,13 +41,14 @@ LOCAL = tuple(
     map(
         ipaddress.ip_network,
         (
-            "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12",
-            "192.0.0.0/24", "192.168.0.0/16", "198.18.0.0/15", "224.0.0.0/4", "240.0.0.0/4",
+            "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "168.63.129.16/32", "169.254.0.0/16",
+            "172.16.0.0/12", "192.0.0.0/24", "192.168.0.0/16", "198.18.0.0/15", "224.0.0.0/4", "240.0.0.0/4",
             "::/96", "::ffff:0:0:0/96", "64:ff9b:1::/48", "fc00::/7", "fe80::/10", "fec0::/10", "ff00::/8",
         ),
     )
 )  # fmt: skip
-"""Networks around a host, and addresses of no host; those of documentation (RFC 5737) are not among them."""
+"""Networks around a host, and addresses of no host; those of documentation (RFC 5737) are not among them. A machine of
+Azure asks 168.63.129.16 for its settings and certificates, and nobody else reaches that."""
 
 LOCAL_NAMES = (".local", ".localhost", ".internal", ".lan", ".home.arpa")
 """How names end that lead into a network around a host."""

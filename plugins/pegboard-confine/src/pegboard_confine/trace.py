@@ -32,6 +32,13 @@ MANY = 3
 """From so many files of one folder on the folder is proposed."""
 OF_A_HOME = (".ssh", ".aws", ".gnupg", ".kube", ".docker", ".netrc")
 """A folder that has one of these is somebody's home, and is proposed to nobody."""
+WIDE = frozenset(
+    [
+        "/", "/boot", "/home", "/media", "/mnt", "/opt", "/root", "/srv", "/tmp", "/var", "/var/lib", "/var/log",  # noqa: S108
+        "/var/tmp",  # noqa: S108
+    ]
+)  # fmt: skip
+"""Whole parts of a system (FHS 3.0): more than one program is for. What lies in `/home` is somebody's."""
 _CALL = re.compile(r'(?:\d+ +)?(\w+)\((?:AT_FDCWD, )?"((?:[^"\\]|\\.)*)"(.*)\) += +(-?\d+)(?: (E\w+))?')
 _CHANGES = re.compile(r"O_(?:WRONLY|RDWR|CREAT|TRUNC|APPEND)")
 _CHANGING = frozenset(
@@ -54,6 +61,7 @@ class Wanted:
     Args:
         read, write: folders and files that would serve it.
         refused: what looks like a credential, or like what a shell runs; it is not among them.
+        wide: what holds far more than one program is for; it is not among them either.
 
     .. versionadded:: 0.1
     """
@@ -61,6 +69,7 @@ class Wanted:
     read: tuple[str, ...] = ()
     write: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
+    wide: tuple[str, ...] = ()
 
 
 def trace_words(strace: str, file: str) -> list[str]:
@@ -84,7 +93,7 @@ def wanted_in(lines: Iterable[str], cwd: str, given: Iterable[str], writable: It
     """
     given, writable = (*given, *OF_THE_SYSTEM), tuple(writable)
     home = os.path.expanduser("~")
-    read, write, refused = set[str](), set[str](), set[str]()
+    read, write, refused, wide = set[str](), set[str](), set[str](), set[str]()
     for _, line in zip(range(MAX_LINES), lines, strict=False):
         found = _CALL.match(line)
         if found is None or found[5] not in ("ENOENT", "EACCES", "EROFS", "EPERM"):
@@ -102,11 +111,17 @@ def wanted_in(lines: Iterable[str], cwd: str, given: Iterable[str], writable: It
             continue
         if is_credential(path) or any(os.path.lexists(os.path.join(there, one)) for one in OF_A_HOME):
             refused.add(path)
+        elif _is_wide(there):
+            wide.add(there)
         else:
             (write if changes else read).add(there)
     write = _folders(write)
-    return Wanted(tuple(sorted(_folders({one for one in read if not within(one, write)}))), *map(tuple, (
-        sorted(write), sorted(refused))))  # fmt: skip
+    read = _folders({one for one in read if not within(one, write)})
+    return Wanted(*(tuple(sorted(paths)) for paths in (read, write, refused, wide)))
+
+
+def _is_wide(path: str) -> bool:
+    return path in WIDE or os.path.dirname(path) == "/home"
 
 
 def is_credential(path: str) -> bool:
@@ -122,6 +137,6 @@ def _folders(paths: set[str]) -> set[str]:
     found = set(paths)
     for folder in {os.path.dirname(path) for path in paths}:
         inside = {path for path in found if os.path.dirname(path) == folder}
-        if len(inside) >= MANY and not within(os.path.expanduser("~"), (folder,)):
+        if len(inside) >= MANY and not within(os.path.expanduser("~"), (folder,)) and not _is_wide(folder):
             found = found - inside | {folder}
     return {path for path in found if not within(os.path.dirname(path), found)}

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from pegboard_confine.learning import Learned
     from pegboard_mcp.definitions import ServerDefinition
 
+MAX_TOLD = 20
+"""So many paths of one kind are told."""
+
 
 @click.group("confine", short_help="What servers need in their sandboxes.")
 def confine() -> None:
@@ -67,8 +70,16 @@ def suggest(run: ProgramRun, name: str, calls: tuple[str, ...], seconds: float) 
     click.echo(_policy(definition, learned), nl=False)
     if shutil.which("strace") is None:
         _note("files were not watched, since strace is not installed: `read` and `write` are as they were")
-    for path in learned.wanted.refused:
-        _note(f"not proposed, for it looks like a credential or a startup file: {path}")
+    if learned.is_cut:
+        _note("it looked for more files than are kept: what it looked for later was not seen")
+    for why, paths in (
+        ("it looks like a credential or a startup file", learned.wanted.refused),
+        ("it holds far more than one server is for", learned.wanted.wide),
+    ):
+        for path in paths[:MAX_TOLD]:
+            _note(f"not proposed, for {why}: {path}")
+        if len(paths) > MAX_TOLD:
+            _note(f"not proposed, for {why}: {len(paths) - MAX_TOLD:,} more")
     for one in learned.relay.refused if learned.relay is not None else ():
         _note(f"it also wanted to connect to {one.host}" + (f":{one.port}" if one.port is not None else ""))
     for one_problem in problems:

@@ -195,6 +195,7 @@ CHECKS: dict[str, Check] = {
     "not-again": Check("warning", "it could not be looked at again", "RUG"),
     "no-list": Check("warning", "it has a list that it does not give", "RUG"),
     "floods": Check("warning", "it said more beside its answers than anybody reads, and was ended", "MCP"),
+    "trace-cut": Check("warning", "it looked for more files than are kept, and for what behind them was not seen", "RUG"),
     "asks-early": Check("danger", "a question to the person or to the model before any call", "SAMPLING"),
     "asks-roots": Check("note", "it asked for the folders of the client", "MCP"),
     "connects": Check("warning", "it wanted to connect", "MCP, local servers"),

@@ -143,7 +143,7 @@ class _Looking:
         self.wanted_hosts: set[str] = set()
         self.wanted_files: set[str] = set()
         self.problem: tuple[str, str] | None = None
-        self._is_known = self._floods = False
+        self._is_known = self._floods = self._is_cut = False
         self._not_again: list[str] = []
         self._not_given: dict[str, str] = {}
 
@@ -192,6 +192,7 @@ class _Looking:
         if observed is not None:
             self.wanted_hosts.update(observed.hosts())
             self.wanted_files.update(await trio.to_thread.run_sync(observed.files))
+            self._is_cut |= observed.is_cut
         return found
 
     async def _read(self, connection: Connection) -> Offered:
@@ -269,6 +270,8 @@ class _Looking:
             yield Finding("no-list", "the server", f"{method}: {why}")
         if self._floods:
             yield Finding("floods", "the server", f"more than {MAX_BESIDE:,} lines")
+        if self._is_cut:
+            yield Finding("trace-cut", "the server")
         if self._slowest_s > SLOW_S:
             yield Finding("slow-lists", "the server", f"{self._slowest_s:.0f} s")
 

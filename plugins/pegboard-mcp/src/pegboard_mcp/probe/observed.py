@@ -35,7 +35,7 @@ class Observed(Learned):
     def files(self) -> tuple[str, ...]:
         """Which files it looked for outside of what it was given; blocks."""
         self.read_trace()
-        return (*self.wanted.refused, *self.wanted.read, *self.wanted.write)
+        return (*self.wanted.refused, *self.wanted.read, *self.wanted.write, *self.wanted.wide)
 
 
 def check_of(file: str) -> str:
