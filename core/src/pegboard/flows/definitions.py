@@ -30,6 +30,8 @@ their definitions."""
 MAX_TEXT = 100_000
 """Characters of one definition that are looked through in other forms than as they are."""
 MAX_WAITING = 1_000
+MANY = 50
+"""Definitions: to read more takes ten milliseconds and more."""
 MAX_KNOWN = 100_000
 """Definitions that are told from new ones; one more, and all of them are new again."""
 _PLACES = (
@@ -65,6 +67,11 @@ class Definitions:
         self._said: dict[Label, _Said] = {}
         self._known: set[int] = set()
         self.labels: dict[Label, None] = {}
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether the next `find` has many to read first, or waits for another that reads."""
+        return len(self._waiting) > MANY or self._lock.locked()
 
     def note(self, label: Label, defined: Tool | Mapping[str, Any]) -> None:
         """Note a tool that is registered, or what a source lists beside tools; it is read when somebody asks."""
@@ -127,8 +134,8 @@ class Definitions:
 
     def _sayer(self, words: bytes, strictness: Callable[[Label], int]) -> Label | None:
         """Who says it; of several those that are judged most strictly."""
-        if self._waiting:
-            with self._lock:
+        with self._lock:  # also where nothing waits: another call may be reading what waited
+            if self._waiting:
                 self._take_in()
         sayers = [label for label, said in list(self._said.items()) if said.holds(words) and strictness(label)]
         return max(sayers, key=strictness) if sayers else None

@@ -190,7 +190,8 @@ class Flows:
         others = self._others(tool, session, arguments)
         if others is None:
             return None
-        if size_of(arguments) > LONG_TEXT:
+        read = others[1]
+        if size_of(arguments) > LONG_TEXT or self._definitions.is_behind or (read is not None and read.is_behind):
             return self._judged_beside_loop(tool, session, arguments, others)
         asked = self._refusal_or_question(tool, session, *self._find(tool, arguments, others))
         return self._ask(tool, session, arguments, asked) if isinstance(asked, _Question) else asked

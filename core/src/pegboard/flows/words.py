@@ -22,7 +22,7 @@ from itertools import chain, filterfalse, groupby
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pegboard._beside import size_of
+from pegboard._beside import LONG_TEXT, size_of
 from pegboard._encodings import decoded
 from pegboard._frozen import freeze
 from pegboard.flows.grams import Grams
@@ -251,6 +251,11 @@ class WordsRead:
         self._waiting: list[_Waiting] = []
         self._waiting_size = 0
         self._waiting_known: set[int] = set()
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether the next `find` has much to read first, or waits for another that reads."""
+        return self._waiting_size > LONG_TEXT or self._lock.locked()
 
     def note(self, label: Label, texts: list[str], arguments: Any = None) -> None:
         """Note texts that came from there, and what was asked for. They are read when somebody asks, so that most
