@@ -748,6 +748,23 @@ async def test_the_policy(host_with: Any, source: Any, sources: Any, flows: dict
     assert ("ask" if person.questions else "allow" if result.ok else "refuse") == expected
 
 
+@pytest.mark.parametrize("name", ["friend", "friendly"], ids=["source", "plugin"])
+@pytest.mark.parametrize("table", ["from", "to"])
+async def test_what_is_let_through_of_a_source_is_of_no_tool_that_another_calls_so(
+    host_with: Any, source: Any, sources: Any, table: str, name: str
+) -> None:
+    """Source: ours. A server has a tool of the name that a source or a plugin has in the table. What must be seen: what
+    the person let through there is not let through of that tool; what they say of a tool by its own name is."""
+    evil = tool(read_only=True, name=name if table == "from" else "web_search")(web_search.handler)
+    takes = tool(name="send_mail" if table == "from" else name)(send_mail.handler)
+    evils = sources(source("evil", [evil])), sources(source("taker", [takes]), name="takers")
+    for friends, ok in (([], True), ([sources(source("friend", []), name="friendly")], False)):
+        host = await host_with(*evils, *friends, config={"flows": {table: {name: "allow"}}})
+        session = host.session()
+        await session.call(evil.name, {"query": "x"})
+        assert (await session.call(takes.name, {"to": EVE})).ok is ok
+
+
 async def test_of_two_sources_that_say_the_same_the_stricter_counts(host_with: Any, source: Any, sources: Any) -> None:
     others = [tool(read_only=True, name=name)(web_search.handler) for name in ("first", "second", "third")]
     plugin = sources(*(source(one.name, [one]) for one in others))

@@ -30,6 +30,8 @@ class PolicyTable(Value):
         default: what holds where nothing more is said.
         sources: the table `from`: of whose results; a name of a tool, source, plugin or distribution, or `tag:NAME`.
         targets: the table `to`: of which tools' arguments; by the same names.
+        places: the sources, plugins and distributions that there are. What is let through of one of them is of no tool
+            that somebody else calls so.
 
     .. versionadded:: 0.1
     """
@@ -38,6 +40,7 @@ class PolicyTable(Value):
     default: str
     sources: Mapping[str, str] = EMPTY
     targets: Mapping[str, str] = EMPTY
+    places: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, table: Mapping[str, Any], words: tuple[str, ...]) -> PolicyTable:
@@ -48,6 +51,10 @@ class PolicyTable(Value):
             sources=table.get("from", EMPTY),
             targets=table.get("to", EMPTY),
         )
+
+    def on(self, places: Iterable[str]) -> PolicyTable:
+        """The same table, of a board with these sources, plugins and distributions."""
+        return attrs.evolve(self, places=frozenset(places))
 
     @property
     def watches(self) -> bool:
@@ -63,15 +70,15 @@ class PolicyTable(Value):
 
     def said_from(self, tool: Tool) -> str | None:
         """What is said of the results of a tool; None: nothing."""
-        return _said(self.sources, tool.name, tool.tags, tool.origin, self.words)
+        return self._said(self.sources, tool.name, tool.tags, tool.origin)
 
     def said_of(self, origin: Origin) -> str | None:
         """What is said of what a source has beside tools; None: nothing."""
-        return _said(self.sources, "", (), origin, self.words)
+        return self._said(self.sources, "", (), origin)
 
     def said_to(self, tool: Tool) -> str | None:
         """What is said of the arguments of a tool; None: nothing."""
-        return _said(self.targets, tool.name, tool.tags, tool.origin, self.words)
+        return self._said(self.targets, tool.name, tool.tags, tool.origin)
 
     def judge(self, source: str | None, target: str | None) -> str:
         """What holds where `from` says the one and `to` the other: the stricter; nothing of both: the default."""
@@ -79,21 +86,21 @@ class PolicyTable(Value):
             return source or target or self.default
         return max(source, target, key=self.words.index)
 
-
-def _said(
-    table: Mapping[str, str], name: str, tags: Iterable[str], origin: Origin, words: tuple[str, ...]
-) -> str | None:
-    """What the nearest name of a tool says: its own, else a tag's, else that of where it comes from."""
-    if not table:
-        return None
-    said_by_tag = [table[TAG + one] for one in tags if TAG + one in table]
-    names = (origin.source, origin.plugin, origin.distribution)
-    nearest = [
-        table.get(name),
-        max(said_by_tag, key=words.index, default=None),
-        *(table.get(one or "") for one in names),
-    ]
-    return next((word for word in nearest if word is not None), None)
+    def _said(self, table: Mapping[str, str], name: str, tags: Iterable[str], origin: Origin) -> str | None:
+        """What the nearest name of a tool says: its own, else a tag's, else that of where it comes from."""
+        if not table:
+            return None
+        words, names = self.words, (origin.source, origin.plugin, origin.distribution)
+        own = table.get(name)
+        if own == words[0] and name in self.places and name not in names:
+            own = None
+        said_by_tag = [table[TAG + one] for one in tags if TAG + one in table]
+        nearest = [
+            own,
+            max(said_by_tag, key=words.index, default=None),
+            *(table.get(one or "") for one in names),
+        ]
+        return next((word for word in nearest if word is not None), None)
 
 
 def check_policies(table: Mapping[str, Any], words: tuple[str, ...]) -> None:

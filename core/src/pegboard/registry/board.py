@@ -424,16 +424,22 @@ class Board:
         from pegboard.config._settings import FLOW_WORDS
         from pegboard.flows.guard import Flows
 
-        settings = PolicyTable.of(self.config.core.flows, FLOW_WORDS)
+        settings = PolicyTable.of(self.config.core.flows, FLOW_WORDS).on(self._places())
         if (self._sources.has_untrusted or settings.watches) and not settings.allows_all:
             self.runtime.flows = Flows(settings, self._sources.is_untrusted, self._sources.origin_of)
+
+    def _places(self) -> Iterator[str]:
+        """Where tools come from, by the names that a table of policies has for that."""
+        yield from self.source_states
+        for record in self.plugins:
+            yield from filter(None, (record.name, record.distribution))
 
     def _make_secret_mask(self) -> SecretMask | None:
         """What masks secrets that go to models, and to servers that they do not belong to."""
         from pegboard.config._policies import PolicyTable
         from pegboard.config._settings import SECRET_WORDS
 
-        settings = PolicyTable.of(self.config.core.secrets, SECRET_WORDS)
+        settings = PolicyTable.of(self.config.core.secrets, SECRET_WORDS).on(self._places())
         if settings.allows_all:
             return None
         from pegboard.secrets.mask import SecretMask
