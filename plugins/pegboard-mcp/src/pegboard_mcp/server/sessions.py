@@ -98,6 +98,8 @@ class Connected:
     async def _on_progress(self, call_id: str, done: float, total: float | None, message: str | None) -> None:
         exchange = self.by_call.get(call_id)
         if exchange is not None:
+            if message:  # a client may show it to its model before there is a result
+                self.session.note_read(message, tool=exchange.what)
             await exchange.progress(done, total, message)
 
     def exchange_of(self, tool: str | None = None, *, can: str) -> Exchange | None:
