@@ -57,6 +57,7 @@ __all__ = [
     "clean_value",
     "counts_in",
     "describe",
+    "is_page",
     "visible",
     "visible_json",
 ]
@@ -298,6 +299,23 @@ def _is_plain(text: str) -> bool:
         controls = len(text) - len(text.encode().translate(None, _ASCII_CONTROLS))
         return not controls or controls == text.count("\r\n")
     return _any().search(text) is None
+
+
+def is_page(url: str) -> bool:
+    """Whether an address is one of the web that shows a person where it leads: in ASCII, with no user before its host,
+    and without the backslash, which browsers take for a slash.
+
+    .. versionadded:: 0.1
+    """
+    if not url.isascii() or not url.isprintable() or " " in url or "\\" in url:
+        return False
+    from urllib.parse import urlsplit
+
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and "@" not in parts.netloc
+    except ValueError:
+        return False
 
 
 def visible(text: str) -> str:

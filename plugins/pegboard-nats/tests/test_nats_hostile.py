@@ -141,6 +141,25 @@ NO_ID = ["", "a.b", "*", ">", "\u00e9", "a" * (wire.MAX_ID + 1), "a" * 3000, "a 
 
 
 @pytest.mark.parametrize(
+    ("url", "is_asked"),
+    [
+        ("https://example.org/login", True),
+        ("javascript:alert(1)", False),
+        ("file:///etc/passwd", False),
+        ("https://example.org@evil.example/", False),
+        ("https:\\\\evil.example", False),
+        ("data:text/html,x", False),
+    ],
+)
+async def test_a_worker_has_nobody_open_what_is_no_page(autojump_clock: Any, url: str, is_asked: bool) -> None:
+    """Attack: a worker asks the person to open an address that runs something, or that hides where it leads."""
+    asked = says(wire.ASK, wire.to_bytes({"question": "Log in", "url": url}), "_INBOX.worker.1")
+    caller, client = Caller(answer=True), Scripted([ACCEPTED, asked, DONE])
+    assert isinstance(await called(client, caller), ToolResult)
+    assert caller.questions == is_asked
+
+
+@pytest.mark.parametrize(
     "said",
     [
         [ACCEPTED, says(wire.BUSY)],

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
 
 from pegboard.limits import MESSAGE_LEVELS
 from pegboard.schema import SCHEMA_KEYWORDS, SCHEMAS_BY_NAME
@@ -166,15 +165,3 @@ def runs_in_a_page(address: str) -> bool:
     return (
         "".join(address.split()).casefold().startswith(("javascript:", "vbscript:", "data:text/html", "data:image/svg"))
     )
-
-
-def is_page(url: str) -> bool:
-    """Whether an address is one of the web that shows a person where it leads: in ASCII, with no user before its host,
-    and without the backslash, which browsers take for a slash."""
-    if not url.isascii() or not url.isprintable() or " " in url or "\\" in url:
-        return False
-    try:
-        parts = urlsplit(url)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and "@" not in parts.netloc
-    except ValueError:
-        return False

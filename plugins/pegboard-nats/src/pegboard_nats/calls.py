@@ -18,6 +18,7 @@ import trio
 
 from pegboard import CallContext, ErrorCode, Retry, ToolError, ToolResult
 from pegboard.limits import CALL_LEVELS
+from pegboard.text import is_page
 from pegboard.trace import carrier
 from pegboard_nats import wire
 from pegboard_nats.mailbox import (
@@ -448,8 +449,9 @@ class _Conversation:
         asked = wire.from_bytes(message.payload)
         self._questions += 1
         answer: Any = None
-        if self._questions <= MAX_QUESTIONS and isinstance(question := asked.get("question"), str):
-            schema, url = asked.get("schema"), asked.get("url")
+        schema, url = asked.get("schema"), asked.get("url")
+        is_web = not isinstance(url, str) or is_page(url)  # another address may run something where it is opened
+        if self._questions <= MAX_QUESTIONS and is_web and isinstance(question := asked.get("question"), str):
 
             async def ask() -> None:
                 nonlocal answer

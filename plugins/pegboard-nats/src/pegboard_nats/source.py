@@ -360,6 +360,8 @@ class NatsSource:
             repeatable = marks.get("read_only") is True or marks.get("idempotent") is True
             handler = Handler(self._settings, self._subjects.group, name, wire.fingerprint_of(public), repeatable)
             public["name"] = name  # the very text that is kept beside it
+            if not self.trusted:  # what hides in its texts is taken out, whatever a worker says of its tool
+                given["results"] = "clean"
             return wire.tool_of(given, handler, self._subjects.group, alike, self._origin)
         except (PegboardError, KeyError, ValueError, TypeError, AttributeError, RecursionError) as problem:
             log.warning("%r of %s cannot be offered: %s", name[:80], self.name, reason_of(problem))

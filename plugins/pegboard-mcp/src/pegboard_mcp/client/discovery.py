@@ -17,6 +17,7 @@ import attrs
 
 from pegboard.limits import JSON_BYTES
 from pegboard.schema import share_parts
+from pegboard.text import is_page
 from pegboard_mcp import texts
 from pegboard_mcp.client._errors import LinkError, RpcError
 
@@ -411,7 +412,7 @@ def _is_picture(address: Any) -> bool:
         return False
     if address.startswith(_PICTURES):
         return True
-    return address.startswith("https://") and texts.is_page(address) and _is_public(address)
+    return address.startswith("https://") and is_page(address) and _is_public(address)
 
 
 def _is_public(address: str) -> bool:

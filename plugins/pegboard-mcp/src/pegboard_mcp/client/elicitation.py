@@ -25,12 +25,13 @@ from urllib.parse import unquote, urlsplit
 
 from pegboard import CallContext, Origin, Tool, ToolError
 from pegboard.text import clean as sanitised
+from pegboard.text import is_page
 from pegboard_mcp.client._plain import json_text, plain_surrogates, plain_text
 from pegboard_mcp.client.budgets import DAY_S, HOUR_S, Budget
 from pegboard_mcp.client.forms import FormError, filled_in, form_of, secret_fields
 from pegboard_mcp.client.names import plain_name
 from pegboard_mcp.client.transports._lines import LOGGED_BYTES, LOGGED_LINES, LogBudget
-from pegboard_mcp.texts import MAX_TEXT, clean, is_page
+from pegboard_mcp.texts import MAX_TEXT, clean
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -36,12 +36,12 @@ from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata, OAu
 from pydantic import AnyUrl, BaseModel
 
 from pegboard.config import mask_text, private_folder, user_folder, write_private
+from pegboard.text import is_page
 from pegboard_confine.network import is_private
 from pegboard_httpclient import LOOPBACK
 from pegboard_mcp.client._errors import LinkError
 from pegboard_mcp.client.transports._link import shorten
 from pegboard_mcp.client.transports._web import mask_also
-from pegboard_mcp.texts import is_page
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable

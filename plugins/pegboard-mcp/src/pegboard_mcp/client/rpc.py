@@ -18,10 +18,9 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from pegboard import ErrorCode, Retry, ToolError
-from pegboard.text import CLEANED, add_counts, clean, clean_value, counts_in
+from pegboard.text import CLEANED, add_counts, clean, clean_value, counts_in, is_page
 from pegboard_mcp.client._plain import carried, json_text, masked, plain_text
 from pegboard_mcp.client.transports._codes import ANSWER_TOO_LONG, ANSWER_UNREADABLE, NOT_RUN
-from pegboard_mcp.texts import is_page
 
 if TYPE_CHECKING:
     from collections.abc import Callable
