@@ -92,12 +92,14 @@ def lines_run() -> Callable[[Callable[[], Any]], int]:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Hear Ctrl-C where whoever started the tests ignores it, as a job in the background does: programs that tests
-    start and interrupt inherit that."""
+    """Hear Ctrl-C and a closed terminal where whoever started the tests ignores them, as a job in the background and
+    nohup do: programs that tests start and interrupt inherit that."""
     if config.getoption("--thorough"):
         settings.load_profile("thorough")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if sys.platform != "win32" and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture(scope="session")

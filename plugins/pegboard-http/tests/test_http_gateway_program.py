@@ -59,7 +59,10 @@ def test_the_inspector_is_served_beside_it_and_ends_with_it(number: signal.Signa
         assert served.stderr is not None
         lines = sorted(served.stderr.readline() for _ in range(2))
         served.send_signal(number)
-        rest = served.stderr.read()
+        try:
+            _, rest = served.communicate(timeout=60)  # a guard against a hang
+        finally:
+            served.kill()
     assert re.fullmatch(r"inspect: http://127\.0\.0\.1:\d+/#token=\S+\n", lines[0])
     assert lines[1].startswith("serving ")
     assert (served.returncode, rest) == (status, words)
