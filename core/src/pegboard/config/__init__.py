@@ -9,7 +9,7 @@ where a field is secret or may widen what tools may do. Nothing is imported for 
 from __future__ import annotations
 
 from pegboard.config._config import Config, Row
-from pegboard.config._files import NAMES, open_named, read_table
+from pegboard.config._files import NAMES, open_named, parse_toml, read_table
 from pegboard.config._folders import expand_home, user_folder
 from pegboard.config._layers import ConfigFault, ValueOrigin
 from pegboard.config._load import find_found_file, load_config
@@ -49,6 +49,7 @@ __all__ = [
     "not_negative",
     "open_named",
     "open_private",
+    "parse_toml",
     "private_folder",
     "read_table",
     "replace_file",

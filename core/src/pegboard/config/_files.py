@@ -33,6 +33,8 @@ NAMES = ("pegboard.toml", "pyproject.toml", "pegboard.yaml", "pegboard.yml", "ag
 
 # Dotted keys cost tomllib the square of their length, so a key that no table can need is refused before.
 _LONG_KEY = r"""(?<![\w"'.-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){64}"""
+_TEXTS = r"""(?s:\"{3}(?:\\.|[^\\])*?(?:\"{3}|\Z)|'{3}.*?(?:'{3}|\Z))|"(?:\\.|[^"\\\n])*+"?|'[^'\n]*+'?|#[^\n]*+"""
+"""Texts and comments of TOML, in which dots part nothing."""
 
 
 class Found(NamedTuple):
@@ -261,23 +263,45 @@ def _own_section(values: Mapping[str, Any]) -> dict[str, Any] | None:
     return _table(tool["pegboard"])
 
 
-def _read_toml(text: str) -> Any:
+def _emptied(text: re.Match[str]) -> str:
+    """A text of TOML with nothing but its lines, as no key has them; a comment has nothing at all."""
+    lines = "\n" * text[0].count("\n")
+    return lines if text[0].startswith("#") else f'""{lines}'
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """The table of a TOML text, which may be anybody's.
+
+    A dotted key takes a time that grows with the square of its parts, so that a line of half a megabyte would keep a
+    program busy for minutes: one of more than 64 parts is refused before it is read.
+
+    Raises:
+        ValueError: it is not TOML, or refused; the message says why, and where that is known.
+
+    .. versionadded:: 0.1
+    """
     import tomllib
 
-    long = re.search(_LONG_KEY, text)
-    if long:
-        raise _RefusedError(f"a key of more than 64 parts (line {text.count(chr(10), 0, long.start()) + 1})")
+    if re.search(_LONG_KEY, text) and (long := re.search(_LONG_KEY, re.sub(_TEXTS, _emptied, text))):
+        raise ValueError(f"a key of more than 64 parts (line {long.string.count(chr(10), 0, long.start()) + 1})")
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:
         # The one message that quotes keys, which may be secrets themselves.
-        raise _RefusedError(
+        raise ValueError(
             re.sub(r"declare \(.*\) twice", "declare a table twice", str(problem), flags=re.DOTALL)
         ) from None
     except RecursionError:
-        raise _RefusedError(f"values nested deeper than {CONFIG_LEVELS}") from None
+        raise ValueError(f"values nested deeper than {CONFIG_LEVELS}") from None
     except ValueError:
-        raise _RefusedError("a date or a number that does not exist, as 2026-13-45") from None
+        raise ValueError("a date or a number that does not exist, as 2026-13-45") from None
+
+
+def _read_toml(text: str) -> Any:
+    try:
+        return parse_toml(text)
+    except ValueError as problem:
+        raise _RefusedError(str(problem)) from None
 
 
 def _read_yaml(text: str) -> Any:

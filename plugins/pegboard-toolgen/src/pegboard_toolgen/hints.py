@@ -7,12 +7,12 @@ that fits no tool is an error: a misspelt `exclude` would otherwise let a tool o
 from __future__ import annotations
 
 import re
-import tomllib
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import attrs
 
 from pegboard import ConfigError
+from pegboard.config import parse_toml
 from pegboard_toolgen._texts import counted, shown
 from pegboard_toolgen.drafts import Category, Draft, Risk
 from pegboard_toolgen.names import fits_any, nearest
@@ -157,8 +157,8 @@ def read_hints(text: str | bytes) -> Hints:
     .. versionadded:: 0.1
     """
     try:
-        table = tomllib.loads(text if isinstance(text, str) else text.decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as problem:
+        table = parse_toml(text if isinstance(text, str) else text.decode())
+    except ValueError as problem:
         raise ConfigError(
             f"{FILE} is not TOML: {shown(problem)}", hint="repair it, or delete it: init writes a new one"
         ) from None

@@ -13,13 +13,13 @@ import ast
 import configparser
 import os
 import re
-import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from pegboard import ConfigError
+from pegboard.config import parse_toml
 from pegboard.schema.jsontext import JsonTextError, loads
 from pegboard_manifest import sanitise
 from pegboard_toolgen._texts import shown
@@ -197,8 +197,8 @@ class _Finder:
         if text is None:
             return None
         try:
-            said = tomllib.loads(text)
-        except (tomllib.TOMLDecodeError, RecursionError) as problem:
+            said = parse_toml(text)
+        except ValueError as problem:
             return self._bad("pyproject.toml", problem)
         self.runtimes.append("python")
         project = _table(said.get("project"))
@@ -296,8 +296,8 @@ class _Finder:
         if text is None:
             return None
         try:
-            said = tomllib.loads(text)
-        except (tomllib.TOMLDecodeError, RecursionError) as problem:
+            said = parse_toml(text)
+        except ValueError as problem:
             return self._bad("Cargo.toml", problem)
         self.runtimes.append("rust")
         package = _table(said.get("package"))

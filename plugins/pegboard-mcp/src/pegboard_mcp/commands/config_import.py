@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pegboard import ConfigError, Fault
-from pegboard.config import expand_home
+from pegboard.config import expand_home, parse_toml
 from pegboard.schema import hint_of
 from pegboard.text import visible
 
@@ -160,11 +160,9 @@ def _servers_of(target: Path, text: str, section: tuple[str, ...]) -> Mapping[st
 
 
 def _parsed(target: Path, text: str) -> Any:
-    import tomllib
-
     try:
-        return tomllib.loads(text.removeprefix("\ufeff"))
-    except (tomllib.TOMLDecodeError, RecursionError, ValueError) as problem:
+        return parse_toml(text.removeprefix("\ufeff"))
+    except ValueError as problem:
         raise ConfigError(
             f"{target} is left as it is: no TOML: {str(problem)[:100]}", hint="repair the file first"
         ) from None
@@ -184,8 +182,6 @@ def _new(there: Mapping[str, Any], tables: Mapping[str, dict[str, Any]], target:
 
 def _appended(target: Path, before: str, section: tuple[str, ...], new: Mapping[str, dict[str, Any]]) -> str:
     """The text with the tables behind it, which are held to say what they should."""
-    import tomllib
-
     newline = "\r\n" if "\r\n" in before else "\n"
     foreign = _rendered(section, new).replace("\n", newline)
     gap = "" if not before else newline if before.endswith("\n") else newline * 2
@@ -197,8 +193,8 @@ def _appended(target: Path, before: str, section: tuple[str, ...], new: Mapping[
     if isinstance(inner, dict):
         inner.update(new)
     try:
-        is_right = tomllib.loads(after.removeprefix("\ufeff")) == expected
-    except tomllib.TOMLDecodeError:  # the servers that are there stand in a table of one line
+        is_right = parse_toml(after.removeprefix("\ufeff")) == expected
+    except ValueError:  # the servers that are there stand in a table of one line
         is_right = False
     if not is_right:
         raise ConfigError(
