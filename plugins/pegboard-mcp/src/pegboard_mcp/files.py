@@ -7,9 +7,10 @@ own default. Anything else in `${...}` is a fault: a server would get it as it s
 
 Files are read before anybody trusted who names them: so only regular files are, within bounds, for a pipe would hold
 the program up. `pegboard trust` holds with a table its file of variables, its program where a path names it, and what
-its arguments name and looks like a program or its settings; and what a package manager or `-m MODULE` takes from the
-folder though nothing names it. Not held are data, which change as the server works (a database among the arguments), a
-program that is found on the PATH, what a script imports, and what a package manager fetches: pin its version.
+its arguments name and looks like a program or its settings; and what the command runs of the folder, or a package
+manager obeys there, though nothing names it. Not held are data, which change as the server works (a database among the
+arguments), a program that is found on the PATH, what a script imports, and what a package manager fetches: pin its
+version.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import re
 import stat
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from pegboard import Fault
 from pegboard.config import expand_home
@@ -223,8 +224,8 @@ def _unset(value: str, known: set[str]) -> list[str]:
     return [atom.name for atom in named if atom.default is None and atom.name not in known]
 
 
-def read_bytes(path: Path, limit: int) -> bytes | None:
-    """The content of a regular file; None where it is longer than `limit`.
+def open_regular(path: Path) -> BinaryIO:
+    """A regular file, open to be read; a pipe is not waited for.
 
     Raises:
         OSError: it cannot be read, or is not a regular file.
@@ -240,7 +241,12 @@ def read_bytes(path: Path, limit: int) -> bytes | None:
     except OSError:
         os.close(number)
         raise
-    with os.fdopen(number, "rb") as file:
+    return os.fdopen(number, "rb")
+
+
+def read_bytes(path: Path, limit: int) -> bytes | None:
+    """The content of a regular file; None where it is longer than `limit`. Raises as `open_regular`."""
+    with open_regular(path) as file:
         content = file.read(limit + 1)
     return content if len(content) <= limit else None
 
@@ -255,32 +261,44 @@ PRIVATE = ("env_file", "cwd")
 def files_of(definition: ServerDefinition) -> Iterator[tuple[str, Path]]:
     """The files that are held, each with the key of the table that names it; those that are not there are left out.
 
-    `cwd` names what is taken from the folder that the server starts in, whether the table says it or not.
+    `args` names what the command runs, though no word of it may be a path to that (`pegboard_mcp.scripts`). `cwd` names
+    what a package manager obeys of the folder that the server starts in, whether the table says that folder or not, and
+    what is run of a folder above.
     """
+    from pegboard_mcp.scripts import scripts_of, words_of
+
     if definition.env_file is not None:
         yield "env_file", Path(definition.env_file)
     folder = Path(definition.cwd or ".").absolute()
-    for at, word in enumerate(definition.argv):
+    argv, held = definition.argv, set[Path]()
+    told = [word for word in words_of(argv) if word not in argv]
+    for at, word in enumerate((*argv, *told)):
         file = _named(word, folder, is_command=at == 0)
-        if file is not None:
+        if file is not None and file not in held:
+            held.add(file)
             yield "args" if at else "command", file
-    for file in _of_folder(folder, definition.argv):
-        yield "cwd", file
+    for file in scripts_of(argv, folder):
+        if file not in held:
+            held.add(file)
+            yield "args" if folder in file.parents else "cwd", file
+    for file in _of_folder(folder, argv):
+        if file not in held:
+            yield "cwd", file
 
 
 def _of_folder(folder: Path, argv: Sequence[str]) -> Iterator[Path]:
-    """What a command takes from its folder, the nearest one of each name; below the person's own home nothing above
+    """What a command obeys of its folder, the nearest one of each name; below the person's own home nothing above
     that counts, for those are settings of theirs."""
-    from pegboard_mcp.packages import taken_from_folder
+    from pegboard_mcp.packages import obeyed_in_folder
 
-    above, here = taken_from_folder(argv)
-    if not above and not here:
+    names = obeyed_in_folder(argv)
+    if not names:
         return
     own = Path(os.path.expanduser("~"))  # noqa: PTH111 - this one answers also where nobody has a home
     folders = [one for one in (folder, *folder.parents) if one != own and one not in own.parents]
-    for name, places in [*((name, folders) for name in above), *((name, [folder]) for name in here)]:
+    for name in names:
         with contextlib.suppress(OSError, ValueError):
-            found = next((one / name for one in places if (one / name).is_file()), None)
+            found = next((one / name for one in folders if (one / name).is_file()), None)
             if found is not None and (
                 name != "package.json" or b'"bin"' in (read_bytes(found, MAX_PACKAGE) or b'"bin"')
             ):

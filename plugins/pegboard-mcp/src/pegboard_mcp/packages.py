@@ -168,35 +168,20 @@ def _words_of(argv: Sequence[str], wanted: Container[str]) -> list[str]:
     return words
 
 
-def taken_from_folder(argv: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What a command takes from where it is started though no word of it is a path: names of files in that folder or in
-    one above it, and in that folder alone.
+def obeyed_in_folder(argv: Sequence[str]) -> tuple[str, ...]:
+    """What a package manager obeys of where it is started: names of files in that folder or in one above it.
 
     The project of somebody else brings such files, and says with them what a command of yours runs there.
     """
     words = _words_of(argv, _OBEYED)
     program = program_of(words[0]) if words else ""
-    if re.fullmatch(r"(?:python|pypy)[\d.]*w?", program):
-        return (), _module_files(words[1:])
     if program not in _OBEYED:
-        return (), ()
+        return ()
     above = list(_OBEYED[program])
     for word in words[1:] if program != "uv" else ():
         if (name := _PACKAGE.fullmatch(word)) is not None:  # what is installed there goes before what is fetched
             above += [f"node_modules/{name[1]}/package.json", f"node_modules/.bin/{name[1].rpartition('/')[2]}"]
-    return tuple(above), ()
-
-
-def _module_files(words: Sequence[str]) -> tuple[str, ...]:
-    """Where `python -m MODULE` looks in the working directory, unless it is told not to."""
-    at = next((at for at, word in enumerate(words) if not word.startswith("-") or word == "-m"), len(words))
-    if words[at : at + 1] != ["-m"] or not words[at + 1 :] or any(word in ("-I", "-P") for word in words[:at]):
-        return ()
-    parts = words[at + 1].split(".")
-    if not all(part.isidentifier() for part in parts):
-        return ()
-    folders = ["/".join(parts[: end + 1]) for end in range(len(parts))]
-    return (*(f"{one}/__init__.py" for one in folders), f"{folders[-1]}.py", f"{folders[-1]}/__main__.py")
+    return tuple(above)
 
 
 def program_of(word: str) -> str:

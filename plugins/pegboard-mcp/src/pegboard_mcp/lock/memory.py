@@ -31,7 +31,7 @@ from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pegboard.limits import DIGESTED_BYTES, JSON_BYTES
+from pegboard.limits import JSON_BYTES
 from pegboard_mcp.lock.mild import is_mild
 from pegboard_mcp.lock.pins import PARTS, Pin, content_of, fingerprint_of
 from pegboard_mcp.lock.words import describe, quoted, since
@@ -58,6 +58,8 @@ NEAR = 0.75
 """How much of two names has to be the same for the new one to count as the old one's (Ratcliff-Obershelp)."""
 CALLED = ("tool", "prompt")
 """Kinds that are called by their names; resources have addresses."""
+MAX_DIGESTED = 1024**3
+"""So much of a program is read for its hash, in bytes."""
 TRIES, PAUSE_S = 40, 0.005
 """How often, and how long in between, another process is waited for that writes the same file."""
 
@@ -161,13 +163,20 @@ def _from(folder: str, path: Path) -> str:
 
 
 def _digest(path: Path) -> str:
-    from pegboard_mcp.files import read_bytes
+    """The hash of a file, in pieces: programs that are one file have tens of megabytes."""
+    from pegboard_mcp.files import open_regular
 
+    digest = hashlib.sha256()
     try:
-        content = read_bytes(path, DIGESTED_BYTES)
+        with open_regular(path) as file:
+            left = MAX_DIGESTED
+            while left > 0 and (piece := file.read(min(left, 1_048_576))):
+                digest.update(piece)
+                left -= len(piece)
+            size = os.fstat(file.fileno()).st_size
     except (OSError, ValueError):
         return "it cannot be read"
-    return "it is too large" if content is None else "sha256:" + hashlib.sha256(content).hexdigest()
+    return f"sha256:{digest.hexdigest()}" + (f" of the first {MAX_DIGESTED:,} of {size:,} bytes" if left <= 0 else "")
 
 
 # -- the judgement: values in, values out
