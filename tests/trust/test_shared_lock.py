@@ -10,7 +10,9 @@ import errno
 import json
 import os
 import pty
+import re
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -26,7 +28,7 @@ if shutil.which("ssh-keygen") is None:
 
 from pegboard_mcp.lock import age, signature, watch
 from pegboard_mcp.lock.compare import changes_of
-from pegboard_mcp.lock.file import read_lock, write_lock
+from pegboard_mcp.lock.file import LockError, read_lock, write_lock
 from pegboard_mcp.lock.pins import PARTS, Pin, fingerprint_of
 from pegboard_mcp.settings import McpSettings
 
@@ -141,6 +143,47 @@ def allow_for_git(team: Team) -> None:
     team.allow(f'alice@example.org namespaces="git" {team.public("alice")}')
 
 
+def certify(team: Team, *, principal: str = "alice@example.org", valid: str = "+1d", by: str = "alice") -> None:
+    """Eve signs with a certificate that somebody made for her; the list vouches for those that Alice makes."""
+    keygen("-q", "-s", team.keys / by, "-I", "id", "-n", principal, "-V", valid, team.keys / "eve.pub")
+    certificate = team.keys / "eve-cert.pub"
+    agent = subprocess.run(["ssh-agent", "-s"], capture_output=True, text=True, timeout=60, check=True).stdout
+    told = dict(re.findall(r"(SSH_\w+)=([^;]+)", agent))
+    try:
+        subprocess.run(
+            ["ssh-add", "-q", team.keys / "eve"],
+            env={**os.environ, **told},
+            timeout=60,
+            check=True,
+            capture_output=True,
+        )
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("SSH_AUTH_SOCK", told["SSH_AUTH_SOCK"])
+            made = signature.sign_lock(team.lock, team.lock.read_bytes(), certificate)
+        assert f"{made.options} {made.line}" == f'namespaces="pegboard-lock",cert-authority {team.public(by)}'
+    finally:
+        os.kill(int(told["SSH_AGENT_PID"]), signal.SIGTERM)
+        certificate.unlink()
+    team.allow(f"alice@example.org cert-authority {team.public('alice')}")
+
+
+def certify_for_herself(team: Team) -> None:
+    certify(team, principal="eve@example.org,*")
+
+
+def certify_too_long_ago(team: Team) -> None:
+    certify(team, valid="20200101:20200102")
+
+
+def certify_by_herself(team: Team) -> None:
+    certify(team, by="eve")
+
+
+def take_a_key_for_an_authority(team: Team) -> None:
+    certify(team)
+    team.allow(f"alice@example.org {team.public('alice')}")
+
+
 def link(team: Team) -> None:
     team.sig.rename(team.sig.with_name("elsewhere"))
     team.sig.symlink_to(team.sig.with_name("elsewhere"))
@@ -201,6 +244,10 @@ ATTACKS: dict[Callable[[Team], None], str] = {
     expire: "by a key that may not sign now",
     come_too_early: "by a key that may not sign now",
     allow_for_git: "or other namespaces",
+    certify_for_herself: "that nobody there vouches for, or not as it stands",
+    certify_too_long_ago: "is by a certificate of SHA256:",
+    certify_by_herself: "is by a certificate of SHA256:",
+    take_a_key_for_an_authority: "is by a certificate of SHA256:",
     link: "pegboard.lock.sig is a link",
     pipe: "pegboard.lock.sig cannot be read: it is not a file",
     grow: "pegboard.lock.sig is larger than 65,536 bytes",
@@ -229,6 +276,13 @@ def test_a_signature_that_is_not_right_is_refused_in_words(
     assert ATTACKS[attack] in why
     assert why.isprintable()
     assert str(team.lock.parent.parent) not in why  # callers read it too
+
+
+def test_a_certificate_counts_where_the_list_vouches_for_who_made_it(team: Team) -> None:
+    certify(team)
+    assert team.why() is None
+    verified = signature.verify_lock(McpSettings(), team.lock, team.lock.read_bytes())[0]
+    assert verified == "alice@example.org"
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda one: one.__name__)
@@ -290,6 +344,38 @@ def test_an_older_lock_that_was_signed_does_not_take_the_place_of_a_newer_one(
     team.lock.write_bytes(newer[0])
     team.sig.write_bytes(newer[1])
     assert team.why() is None
+
+
+WRITTEN: dict[str, Callable[[bytes], bytes]] = {
+    "lines of Windows": lambda content: content.replace(b"\n", b"\r\n"),
+    "no blanks": lambda content: content.replace(b"version = 1", b"version=1"),
+    "a comment behind it": lambda content: content.replace(b"version = 1", b"  version = 1  # the first"),
+    "a time of before": lambda content: content.replace(b"version = 1", b"version = 1\nsigned = 2020-01-01T00:00:00Z"),
+}
+NO_PLACE: dict[str, Callable[[bytes], bytes]] = {
+    "a block in a comment": lambda content: b"# [[tools]]\n" + content,
+    "a quoted name": lambda content: content.replace(b"version = 1", b"'version' = 1"),
+}
+
+
+@pytest.mark.parametrize("how", [*WRITTEN, *NO_PLACE])
+def test_no_lock_is_signed_without_the_time(team: Team, how: str) -> None:
+    """Attack: who may write to the project has the lock written so that no time gets into it when it is signed, and
+    puts an older one back later. Source: rollback attacks (The Update Framework, 1.5.2); git's `core.autocrlf`."""
+    team.lock.write_bytes({**WRITTEN, **NO_PLACE}[how](team.lock.read_bytes().replace(b"signed", b"# signed", 1)))
+    before = team.lock.read_bytes()
+    if how in NO_PLACE:
+        with pytest.raises(signature.SignatureError, match="no place for the time") as refused:
+            team.sign()
+        assert "version = 1" in str(refused.value.hint)
+        assert team.lock.read_bytes() == before
+        return
+    team.sign()
+    assert age.signed_at(team.lock.read_bytes()).startswith("20")
+    assert len(re.findall(rb"^signed = ", team.lock.read_bytes(), re.MULTILINE)) == 1
+    assert team.lock.read_bytes().count(b"\r\n") in (0, team.lock.read_bytes().count(b"\n"))
+    assert team.why() is None
+    assert [key.name for key in read_lock(team.lock)] == ["greet"]
 
 
 def test_an_older_lock_counts_where_a_person_says_so_and_nowhere_is_a_time_yet_to_come_remembered(
@@ -354,6 +440,62 @@ def test_a_block_whose_words_are_not_those_of_its_fingerprint_accepts_nothing(te
     assert settings.lock == word
     (change,) = changes_of(read_lock(team.lock).values(), [poisoned])
     assert (change.what, change.reasons[0].kind) == ("changed", "unknown")
+
+
+def say_twice(text: str) -> str:
+    """A member of the schema that people read, and another that counts."""
+    return text.replace("{\n", '{\n  "description": "Harmless.",\n', 1)
+
+
+def test_a_block_that_says_one_thing_twice_accepts_nothing(team: Team) -> None:
+    """Attack: the same, with a member of a schema that stands there twice, of which the last one counts; and with a
+    second block of the tool. Source: "An Exploration of JSON Interoperability Vulnerabilities" (Bishop Fox, 2021)."""
+    definition = {**(pin("greet").definition or {}), "input_schema": {"description": POISON, "type": "object"}}
+    poisoned = Pin("srv", "greet", definition, fingerprint_of(definition))
+    write_lock(team.lock, [poisoned])
+    written = team.lock.read_text()
+    team.lock.write_text(say_twice(written))
+    team.sign()
+    assert not watch.watch_of(settings := McpSettings(lock="notice")).is_accepted(poisoned)
+    assert settings.lock == "notice"
+    block = written[written.index("[[tools]]") :]
+    team.lock.write_text(written + "\n" + block.replace("Do greet", "Greet somebody"))
+    with pytest.raises(LockError, match="two blocks speak of greet of srv"):
+        read_lock(team.lock)
+    team.lock.write_text(written + "\n" + block)  # as two people who accepted the same merge it
+    assert [key.name for key in read_lock(team.lock)] == ["greet"]
+
+
+def test_a_lock_of_a_later_version_says_so_with_what_to_do(team: Team) -> None:
+    team.lock.write_bytes(team.lock.read_bytes().replace(b"version = 1", b"version = 2"))
+    with pytest.raises(LockError, match="it is of version 2, of a later Pegboard, and 1") as refused:
+        read_lock(team.lock)
+    assert str(refused.value.hint).startswith("upgrade: ")
+
+
+def test_a_lock_that_would_take_minutes_to_read_is_refused_at_once(team: Team) -> None:
+    """Attack: a folder brings a lock with a dotted key of half a megabyte, and whatever is started there hangs. Source:
+    quadratic work in parsers (CWE-407). A guard against a hang: it took six minutes."""
+    for key in ("a." * 250_000, '"a" . ' * 100_000, "x = {" + "a." * 250_000):
+        team.lock.write_text(f"version = 1\n{key}a = 1\n")
+        with pytest.raises(LockError, match="a key of more than 64 parts"):
+            read_lock(team.lock)
+    told = pin("greet", "e.g. " * 10_000 + "\n" + "a.b.c." * 100)
+    write_lock(team.lock, [told])
+    assert read_lock(team.lock)[told.key].is_sound
+
+
+def test_a_named_lock_is_the_one_beside_the_configuration_that_names_it(
+    team: Team, run_program: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
+    """Attack: a person's own configuration names a lock by a relative path, and each folder that they work in brings
+    one of that name, which would count unsigned. Source: ours, as untrusted search paths (CWE-426)."""
+    (team.signers.parent / "pegboard.toml").write_text('[plugins.mcp]\nlock_file = "team.lock"\n')
+    (team.lock.parent / "team.lock").write_bytes(team.lock.read_bytes())
+    env = {**os.environ, "NO_COLOR": "1"}
+    refused = run_program("--plugin", "mcp", "lock", "--frozen", cwd=team.lock.parent, env=env)
+    assert (refused.returncode, "there is no lock" in refused.stderr) == (2, True)
+    assert str(team.signers.parent / "team.lock") in refused.stderr
 
 
 def test_only_what_is_new_is_verified_and_nothing_is_started_where_nothing_is_signed(
@@ -464,6 +606,25 @@ def test_ssh_keygen_that_is_missing_is_told_with_what_to_install(team: Team, mon
     with pytest.raises(signature.SignatureError, match="not installed") as caught:
         team.sign()
     assert "openssh-client" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize("path", ["", ".", "..", "tools", ":/nowhere"])
+def test_no_ssh_keygen_of_the_folder_at_hand_says_that_a_signature_is_right(
+    team: Team, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    """Attack: a repository brings a program that is called ssh-keygen and says yes to all. Source: CWE-427; Windows
+    looks for programs in the working directory first."""
+    for folder in (team.lock.parent, team.lock.parent.parent, team.lock.parent / "tools"):
+        folder.mkdir(exist_ok=True)
+        fake = folder / "ssh-keygen"
+        fake.write_text("#!/bin/sh\ntouch ran\necho alice@example.org\n")
+        fake.chmod(0o755)
+    team.sign("eve")
+    monkeypatch.setenv("PATH", path)
+    assert "ssh-keygen is not installed" in str(team.why())
+    assert not (team.lock.parent / "ran").exists()
+    monkeypatch.setenv("PATH", f"{path}{os.pathsep}/usr/bin")
+    assert "not among the allowed signers" in str(team.why())
 
 
 def test_ssh_keygen_that_does_not_end_is_stopped(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:

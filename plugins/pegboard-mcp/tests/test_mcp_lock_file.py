@@ -134,7 +134,7 @@ def test_what_hides_in_a_text_is_escaped_in_the_file() -> None:
         ("version = 1\ntools = [1]", "block 1 is not a table"),
         ("version = 1\n[[tools]]\nname = 'a'\nfingerprint = 'x'", "block 1 has no source"),
         ("version = 1\n[[tools]]\nsource = 's'\nname = 1\nfingerprint = 'x'", "block 1 has no name"),
-        ("version = 1\nx = " + "[" * 5_000, "nested too deep"),
+        ("version = 1\nx = " + "[" * 5_000, "nested deeper than 32"),
         (
             "version = 1\n" + "".join(f"[[tools]]\nsource='s'\nname='a'\nfingerprint='{n}'\n" for n in range(2)),
             "two blocks speak of a of s",

@@ -62,7 +62,7 @@ class McpSettings:
     lock: Literal["off", "warn", "notice", "enforce"] = setting(
         "notice", stricter=tuple(LOCKS), help="what becomes of tools that changed"
     )
-    lock_file: str | None = setting(None, widens=True, help="where accepted tools are noted")
+    lock_file: str | None = setting(None, widens=True, beside_file=True, help="where accepted tools are noted")
     lock_signers: str | None = setting(
         None, widens=True, names_file=True, beside_file=True, help="whose signatures make a lock count"
     )

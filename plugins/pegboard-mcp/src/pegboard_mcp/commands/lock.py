@@ -51,14 +51,14 @@ def sign(run: ProgramRun, key: Path | None) -> None:
     accepts. A key with a passphrase asks for it at the terminal; without one it has to be in ssh-agent.
     """
     from pegboard_mcp.lock.file import parse_lock
-    from pegboard_mcp.lock.signature import NAMESPACE, sign_lock, signature_path
+    from pegboard_mcp.lock.signature import sign_lock, signature_path
 
     _, path, content = _found_lock(run)
     parse_lock(content, path)
     made = sign_lock(path, content, key)
     _note(f"signed {path} in {signature_path(path).name}, with the key {made.fingerprint}")
     _note("who is to trust what you sign adds this line, with your name, to their own allowed_signers:")
-    click.echo(f'NAME namespaces="{NAMESPACE}" {made.line}')
+    click.echo(f"NAME {made.options} {made.line}")
 
 
 @click.command("verify", short_help="Who signed the lock, and whether that counts here.")

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 REMEMBERED = "lock-newest.json"
 MAX_REMEMBERED = 1_000
 MAX_BYTES = 1_048_576
-_LINE = re.compile(rb"^signed = ([0-9T:Z-]{20})\n", re.MULTILINE)
-_VERSION = re.compile(rb"^version = \d+\n", re.MULTILINE)
+_LINE = re.compile(rb"^signed = ([0-9T:Z-]{20})\r?\n", re.MULTILINE)
+_VERSION = re.compile(rb"^[ \t]*version[ \t]*=[ \t]*\d+[^\n]*\n", re.MULTILINE)
 _FORM = "%Y-%m-%dT%H:%M:%SZ"
 
 
@@ -33,13 +33,21 @@ def signed_at(content: bytes) -> str:
 
 
 def with_time(path: Path, content: bytes) -> bytes:
-    """A lock that says that it is signed now, and later than any that counted here."""
+    """A lock that says that it is signed now, and later than any that counted here.
+
+    Raises:
+        ValueError: there is no place for that in it.
+    """
     now, newest = _now(), newest_of(path)
     if newest:
         now = max(now, _time(newest) + timedelta(seconds=1))
     head, rest = _head(content), content[len(_head(content)) :]
-    line = f"signed = {_text(now)}\n".encode()
-    return _VERSION.sub(lambda found: found[0] + line, _LINE.sub(b"", head), count=1) + rest
+    end = b"\r\n" if b"\r\n" in head else b"\n"
+    line = f"signed = {_text(now)}".encode() + end
+    timed = _VERSION.sub(lambda found: found[0] + line, _LINE.sub(b"", head), count=1) + rest
+    if not signed_at(timed):  # then one that is older could take its place
+        raise ValueError("its version does not stand on a line of its own before all else")
+    return timed
 
 
 def newest_of(path: Path) -> str:

@@ -18,7 +18,7 @@ import stat
 from typing import TYPE_CHECKING, Any
 
 from pegboard import PluginError
-from pegboard.config import replace_file, write_hint
+from pegboard.config import parse_toml, replace_file, write_hint
 from pegboard.limits import DIGESTED_BYTES
 from pegboard.text import HIDDEN_CHARACTERS
 from pegboard_mcp.lock.pins import Key, Pin
@@ -64,35 +64,39 @@ def parse_lock(content: bytes, path: Path) -> dict[Key, Pin]:
     try:
         return _parse(content)
     except _WrongError as problem:
-        raise _unreadable(path, str(problem)) from None
+        raise _unreadable(path, str(problem), problem.fix) from None
 
 
 class _WrongError(ValueError):
-    """What is wrong with a lock, whichever file it is."""
+    """What is wrong with a lock, whichever file it is, and what is done about it."""
+
+    def __init__(self, why: str, fix: str = OTHER_CONTENT) -> None:
+        super().__init__(why)
+        self.fix = fix
 
 
 def _parse(content: bytes) -> dict[Key, Pin]:
-    import tomllib
-
     try:
-        table = tomllib.loads(content.decode("utf-8"))
+        table = parse_toml(content.decode("utf-8"))
     except UnicodeDecodeError:
         raise _WrongError("it is not UTF-8") from None
-    except ValueError as problem:  # no TOML, or an integer that is too long
+    except ValueError as problem:
         raise _WrongError(f"it is not TOML: {str(problem)[:200]}") from None
-    except RecursionError:
-        raise _WrongError("its values are nested too deep") from None
     version = table.get("version")
+    if isinstance(version, int) and version > VERSION:
+        why = f"it is of version {version!r:.20}, of a later Pegboard, and {VERSION} is what is read here"
+        raise _WrongError(why, f"upgrade: pip install -U pegboard-mcp; or {OTHER_CONTENT}")
     if version != VERSION or isinstance(version, bool):
         raise _WrongError(f"it is of version {version!r:.20}, and {VERSION} is what is read here")
     blocks = table.get("tools", [])
     if not isinstance(blocks, list) or len(blocks) > MAX_TOOLS:
         raise _WrongError(f"tools is not a list of at most {MAX_TOOLS:,} tables")
     pins: dict[Key, Pin] = {}
+    read: dict[Key, Any] = {}
     for number, block in enumerate(blocks, 1):
         pin = _read_pin(block, number)
-        known = pins.setdefault(pin.key, pin)
-        if known.fingerprint != pin.fingerprint:
+        pins.setdefault(pin.key, pin)
+        if read.setdefault(pin.key, block) != block:
             raise _WrongError(f"two blocks speak of {ascii(pin.name)[1:-1][:80]} of {ascii(pin.source)[1:-1][:80]}")
     return pins
 
@@ -141,7 +145,7 @@ def _read_definition(block: Mapping[str, Any]) -> dict[str, Any] | None:
             definition[name] = json.loads(value["json"]) if isinstance(value, dict) else value
         for name in VALUES:
             if name in block or name not in OPTIONAL:
-                definition[name] = json.loads(block[name]) if name in block else None
+                definition[name] = _read_json(block[name]) if name in block else None
         definition["description"] = definition["description"] or ""
     except (KeyError, TypeError, ValueError, RecursionError):
         return None  # the fingerprint still says whether the tool is the accepted one
@@ -151,6 +155,18 @@ def _read_definition(block: Mapping[str, Any]) -> dict[str, Any] | None:
         if all(definition.get(name) is None or isinstance(definition[name], kind) for name, kind in kinds.items())
         else None
     )
+
+
+def _read_json(text: str) -> Any:
+    """A value in which each member is said once: of two, people may read the one, and the other counts."""
+
+    def once(members: list[tuple[str, Any]]) -> dict[str, Any]:
+        made = dict(members)
+        if len(made) != len(members):
+            raise ValueError("a member is said twice")
+        return made
+
+    return json.loads(text, object_pairs_hook=once)
 
 
 def write_lock(path: Path, pins: Iterable[Pin]) -> None:

@@ -22,6 +22,7 @@ import os
 import stat
 import sys
 import time
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -76,13 +77,37 @@ class Signature(NamedTuple):
     @property
     def fingerprint(self) -> str:
         """The key as people compare it, as `ssh-keygen -l` shows it."""
-        return "SHA256:" + base64.b64encode(hashlib.sha256(self.key).digest()).decode().rstrip("=")
+        return fingerprint_of(self.key)
+
+    @property
+    def options(self) -> str:
+        """What stands before the key in a line of who may sign."""
+        return f'namespaces="{NAMESPACE}"' + ("" if authority_of(self.key) is None else ",cert-authority")
 
     @property
     def line(self) -> str:
-        """The key as it stands in files of OpenSSH."""
-        kind = next(_strings(self.key), b"").decode("ascii", "replace")
-        return visible(f"{kind} {base64.b64encode(self.key).decode()}")
+        """The key as it stands in files of OpenSSH; of a certificate that of who made it."""
+        key = authority_of(self.key) or self.key
+        kind = next(_strings(key), b"").decode("ascii", "replace")
+        return visible(f"{kind} {base64.b64encode(key).decode()}")
+
+
+def fingerprint_of(key: bytes) -> str:
+    """A key as people compare it, as `ssh-keygen -l` shows it."""
+    return "SHA256:" + base64.b64encode(hashlib.sha256(key).digest()).decode().rstrip("=")
+
+
+def authority_of(key: bytes) -> bytes | None:
+    """The key that made a certificate; None: it is a key (PROTOCOL.certkeys: what it is of, then 8 bytes of a serial
+    number and 4 of a kind, strings, 16 bytes of times, strings, the last but one of which is the key)."""
+    kind, _, is_certificate = next(_strings(key), b"").partition(b"-cert-v01@")
+    if not is_certificate:
+        return None
+    skipped = {b"ssh-rsa": 4, b"ecdsa-sha2": 4, b"sk-ecdsa": 5, b"sk-ssh-ed25519": 4}
+    count = next((number for begin, number in skipped.items() if kind.startswith(begin)), 3)
+    at = sum(4 + len(one) for one in islice(_strings(key), count)) + 12
+    at += sum(4 + len(one) for one in islice(_strings(key[at:]), 2)) + 16
+    return next(islice(_strings(key[at:]), 3, None), None)
 
 
 def signature_path(path: Path) -> Path:
@@ -208,6 +233,12 @@ def verify(path: Path, content: bytes, armored: bytes, signers: bytes) -> tuple[
         for principal in names[:MAX_PRINCIPALS] if found.status == 0 else ():
             if ask("verify", "-f", str(allowed), "-I", principal, "-n", NAMESPACE, "-s", str(made)).status == 0:
                 return visible(principal), signature
+    if (by := authority_of(signature.key)) is not None:
+        raise _refused(
+            f"{name} is by a certificate of {fingerprint_of(by)} that nobody there vouches for, or not as it stands",
+            "see that it names who signed and is valid still: ssh-keygen -L -f FILE; and that the line of that key "
+            "there says cert-authority, and their name",
+        )
     if base64.b64encode(signature.key) in signers:
         why = "its line there says another time (valid-after, valid-before) or other namespaces"
         raise _refused(
@@ -391,7 +422,11 @@ def sign_lock(path: Path, content: bytes, key: Path | None) -> Signature:
     from pegboard_mcp.lock.age import with_time
 
     was_trusted = is_trusted(path, content)
-    content = with_time(path, content)
+    try:
+        content = with_time(path, content)
+    except ValueError as problem:
+        hint = "write `version = 1` as its first line; or remove the file, and accept anew: pegboard lock --accept"
+        raise SignatureError(f"{name_of(path)} has no place for the time: {problem}", hint=hint) from None
     key = _default_key() if key is None else key
     if not key.is_file():
         raise SignatureError(f"there is no key {name_of(key)}", hint="name one: pegboard lock sign --key FILE")
@@ -447,10 +482,9 @@ def _ssh_keygen(action: Sequence[str], given: bytes | None, limit_s: float = VER
     Raises:
         SignatureError: it is not there, too old, or did not end.
     """
-    import shutil
     import subprocess
 
-    program = shutil.which("ssh-keygen")
+    program = _program()
     if program is None:
         raise SignatureError(
             "ssh-keygen is not installed, which signs and verifies locks",
@@ -477,6 +511,16 @@ def _ssh_keygen(action: Sequence[str], given: bytes | None, limit_s: float = VER
     if b"usage:" in why:
         raise SignatureError("this ssh-keygen knows no signatures of files", hint="install OpenSSH 8.2 or later")
     return _Done(child.returncode, said, why)
+
+
+def _program() -> str | None:
+    """ssh-keygen, in the folders of PATH that are named from the root. One in the folder at hand, where Windows looks
+    first, and PATH may say so, too, is whoever's that folder is: it would say that any signature is right."""
+    import shutil
+
+    name = "ssh-keygen.exe" if os.name == "nt" else "ssh-keygen"
+    places = (Path(folder, name) for folder in os.get_exec_path() if os.path.isabs(folder))  # noqa: PTH117 - a text
+    return next((found for place in places if (found := shutil.which(str(place))) is not None), None)
 
 
 def _end(child: Any) -> None:
