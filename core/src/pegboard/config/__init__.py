@@ -8,7 +8,7 @@ where a field is secret or may widen what tools may do. Nothing is imported for 
 
 from __future__ import annotations
 
-from pegboard.config._config import Config, Row
+from pegboard.config._config import Config, Row, files_in_use
 from pegboard.config._files import NAMES, open_named, parse_toml, read_table
 from pegboard.config._folders import expand_home, user_folder
 from pegboard.config._layers import ConfigFault, ValueOrigin
@@ -38,6 +38,7 @@ __all__ = [
     "above_zero",
     "body_bytes",
     "expand_home",
+    "files_in_use",
     "find_found_file",
     "is_held",
     "is_trusted",

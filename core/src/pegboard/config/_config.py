@@ -57,6 +57,17 @@ class Row(Value):
         return {"key": self.key, "value": self.value, "origin": self.origin}
 
 
+_in_use: set[str] = set()
+
+
+def files_in_use() -> frozenset[str]:
+    """The files that this process read as configuration: whoever changes one says what the next start does.
+
+    .. versionadded:: 0.1
+    """
+    return frozenset(_in_use)
+
+
 class Config:
     """The settings in force and their origins; made by `load_config`.
 
@@ -96,6 +107,7 @@ class Config:
         self._state_dir = state_dir
         self._safe = safe
         self.files = tuple(files)
+        _in_use.update(map(str, self.files))
         self._folded = {name: self._fold_variables(name) for name in SECTIONS}
         self._found = self._paths_of_found_files()
         self._classes: dict[tuple[str, ...], type] = {}

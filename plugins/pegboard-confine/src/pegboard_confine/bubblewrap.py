@@ -139,7 +139,8 @@ SCRATCH_BYTES = 64_000_000
 
 def mounts(
     readable: Iterable[str], writable: Iterable[str], hidden: Iterable[str], *, network: bool,
-    programs: Iterable[str] = (), scratch_bytes: int = SCRATCH_BYTES, more: Mapping[str, Sequence[str]] | None = None,
+    programs: Iterable[str] = (), kept: Iterable[str] = (), scratch_bytes: int = SCRATCH_BYTES,
+    more: Mapping[str, Sequence[str]] | None = None,
 ) -> list[str]:  # fmt: skip
     """What bubblewrap shows: the outer folders first, so that an inner one lies over them.
 
@@ -151,12 +152,13 @@ def mounts(
         readable, writable, hidden: paths of the host, shown or not under the same names.
         network: whether to show what names and certificates are looked up in.
         programs: files that are shown wherever they lie.
+        kept: files and folders inside of a writable one that stay as they are.
         scratch_bytes: the size of /tmp.
         more: words for other paths, by where they are in the sandbox.
 
     .. versionadded:: 0.1
     """
-    readable, writable, hidden = list(readable), list(writable), list(hidden)
+    readable, writable, hidden, kept = list(readable), list(writable), list(hidden), list(kept)
     shown: list[tuple[str, list[str]]] = [
         ("/proc", ["--proc", "/proc"]),
         ("/dev", ["--dev", "/dev", "--remount-ro", "/dev"]),
@@ -172,7 +174,8 @@ def mounts(
             shown.append((path, ["--ro-bind-try", path, path]))
     shown += [(path, ["--ro-bind-try", path, path]) for path in readable]
     shown += [(path, ["--bind-try", path, path]) for path in writable]
-    shown += [(path, ["--bind", path, path]) for path in _between(writable, hidden)]
+    shown += [(path, ["--bind", path, path]) for path in _between(writable, [*hidden, *kept])]
+    shown += [(path, ["--ro-bind", path, path]) for path in kept]
     for path in programs:
         if not within(path, (*SYSTEM, *readable, *writable)):
             shown.append((path, ["--ro-bind", path, path]))

@@ -16,7 +16,7 @@ interpreter that has to be shown there.
 """
 
 # Paths are words of others here; pathlib would fold what has to be seen as it is.
-# ruff: noqa: PTH100, PTH103, PTH110, PTH118, PTH120, PTH123
+# ruff: noqa: PTH100, PTH103, PTH110, PTH114, PTH118, PTH120, PTH123
 
 from __future__ import annotations
 
@@ -97,6 +97,7 @@ class Policy:
         read: folders and files that it sees.
         write: folders and files that it may change.
         files: more that it sees, where they are there.
+        kept: what of `write` it may not change: what the host itself reads.
         network: whom it may reach.
         environment: all of its variables, but `HOME`, `PATH`, `LANG` and `TMPDIR`.
         path: the host's `PATH`, of which it gets what it sees.
@@ -112,6 +113,7 @@ class Policy:
     read: tuple[str, ...] = ()
     write: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
     network: Rules = attrs.field(factory=Rules)
     environment: Mapping[str, str] = attrs.field(factory=dict)
     path: str = os.defpath
@@ -131,6 +133,26 @@ def why_not() -> str:
     if _probed is None:
         _probed = bubblewrap.probe()
     return _probed[1]
+
+
+def _kept(policy: Policy) -> list[str]:
+    """What lies in a folder that it may write, and that it may not change.
+
+    Raises:
+        ConfineError: one of them is a link, which it could lead elsewhere.
+    """
+    write = [os.path.realpath(path) for path in policy.write]
+    found: dict[str, None] = {}
+    for path in policy.kept:
+        folder, name = os.path.split(os.path.abspath(path))
+        place = os.path.join(os.path.realpath(folder), name)
+        if not os.path.lexists(place) or not within(place, write):
+            continue
+        if os.path.islink(place):
+            why = f"{path}, which this host reads, is a link in a folder that it may write"
+            raise ConfineError(why, "Put the file itself there, or let it write another folder.")
+        found[place] = None
+    return list(found)
 
 
 def check_folders(policy: Policy) -> None:
@@ -375,6 +397,7 @@ def _words(policy: Policy, program: str) -> list[str]:
         write,
         PRIVATE,
         network=False,
+        kept=_kept(policy),
         scratch_bytes=SCRATCH_BYTES,
         more=more,
     )

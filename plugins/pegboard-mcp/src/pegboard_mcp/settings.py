@@ -144,6 +144,10 @@ class McpSettings:
         Raises:
             ConfigError: a file that they need is no longer as it was when the configuration loaded.
         """
+        from pegboard.config import expand_home
         from pegboard_mcp.servers import definitions_of
 
-        return definitions_of(self.servers, self.config_file)
+        found = definitions_of(self.servers, self.config_file)
+        named = [one for one in (self.config_file, self.lock_file, self.lock_signers) if one is not None]
+        kept = tuple(str(expand_home(one)) for one in named)
+        return tuple(attrs.evolve(one, kept=kept) if kept and one.confine else one for one in found)

@@ -19,7 +19,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pegboard.config import private_folder, user_folder
+from pegboard.config import files_in_use, private_folder, user_folder
 from pegboard_confine.bounds import Bounds
 from pegboard_confine.network import Rules
 from pegboard_confine.sandbox import Box, ConfineError, Policy, home_error, prepare
@@ -63,6 +63,15 @@ def bounds_of(definition: ServerDefinition) -> Bounds:
     return Bounds(**{name: value for name, value in said.items() if value is not None})
 
 
+def kept_from(definition: ServerDefinition) -> tuple[str, ...]:
+    """What a server may not change wherever it lies: the files that say what this host runs and what was accepted, and
+    the folders that Pegboard keeps its own in. Else a server that may write a project would say in its configuration
+    what is started next, with all rights."""
+    folders = [str(user_folder(kind)) for kind in ("config", "data", "state", "cache")]
+    named = [definition.env_file] if definition.env_file is not None else []
+    return (*sorted(files_in_use()), *definition.kept, *named, *folders)
+
+
 def policy_of(
     definition: ServerDefinition, host: Mapping[str, str], own: Mapping[str, str], *, installs: bool
 ) -> Policy:
@@ -84,6 +93,7 @@ def policy_of(
         read=(*certificates.values(), *(() if installs else definition.read)),
         write=() if installs else definition.write,
         files=files,
+        kept=() if installs else kept_from(definition),
         network=Rules(definition.network, everywhere=installs),
         environment={**certificates, **offline, **env, **own},
         path=definition.env.get("PATH", host.get("PATH", os.defpath)),
