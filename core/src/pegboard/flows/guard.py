@@ -163,10 +163,9 @@ class Flows:
             read.note(label, texts, arguments)
 
     def _note_result(self, context: CallContext, result: ToolResult) -> ToolResult:
-        if not (result.error is not None and result.error.is_in_our_words):
-            session, arguments = context.session, context.arguments
-            for label, said in self._labels_of(context.tool, session, arguments, result):
-                self._note(session, label, list(_texts_of(said)), arguments)
+        session, arguments = context.session, context.arguments
+        for label, said in self._labels_of(context.tool, session, arguments, result):
+            self._note(session, label, list(_texts_of(said)), arguments)
         return result
 
     def _note_page(self, context: CallContext, result: ToolResult) -> ToolResult:
@@ -370,6 +369,8 @@ def _noting(note: Callable[[CallContext, ToolResult], ToolResult]) -> Guard:
 def _texts_of(read: Any) -> Iterator[str]:
     if not isinstance(read, ToolResult):
         yield from filter(None, ["\n".join(texts_in(read))])
+        return
+    if read.error is not None and read.error.is_in_our_words:
         return
     for block in read.content:
         if isinstance(block, TextContent):
