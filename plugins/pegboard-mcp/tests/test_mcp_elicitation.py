@@ -197,6 +197,32 @@ async def test_a_server_is_sent_no_key_by_a_model_that_read_one(stage: Stage, ho
     assert answer["content"] == {"type": "text", "text": "it is [masked: GitHub token]"}
 
 
+@pytest.mark.parametrize("yes", [False, True])
+async def test_a_server_is_sent_no_words_of_another_by_a_model_unless_the_person_says_so(
+    stage: Stage, yes: bool
+) -> None:
+    """Attack: the same, of words. Source: ours."""
+
+    async def sampler(request: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {"role": "assistant", "model": "m", "content": {"type": "text", "text": "it is door-445566-beta"}}
+
+    async def answer(asked: Any) -> bool:
+        return yes or "text that came from" not in asked.question
+
+    async with open_host({"flows": {"from": {"beta": "ask"}}}, plugins=[]) as host:
+        host.add(held)
+        async with stage.in_flight(host, answer, sampler) as context:
+            context.session.note_read("The code is door-445566-beta, they say.", tool="beta")
+            if yes:
+                said = await stage.elicitation.answer("sampling/createMessage", sampling())
+                assert said["content"]["text"] == "it is door-445566-beta"
+            else:
+                with pytest.raises(RefusedError, match="the person who was asked refused") as refused:
+                    await stage.elicitation.answer("sampling/createMessage", sampling())
+                assert refused.value.code == -1
+    assert "files wants to use text that came from `beta`" in stage.shown[-1].question
+
+
 async def test_a_yes_for_the_session_to_a_question_approves_no_tool(stage: Stage, host: Any) -> None:
     async with stage.in_flight(host, "session", says_hello) as context:
         assert (await stage.elicitation.answer("sampling/createMessage", sampling()))["model"] == "m"

@@ -428,8 +428,9 @@ class Call:
             raise RefusedError(INTERNAL_ERROR, "the model failed") from problem
         if not isinstance(answer, Mapping) or not isinstance(answer.get("content"), (Mapping, list)):
             raise RefusedError(INTERNAL_ERROR, "the model gave no answer")
-        try:  # a model may have read keys that are not this server's
+        try:  # a model may have read keys that are not this server's, and words that others said
             answer = self.session.masked(dict(answer), target=self._elicitation.definition.name)
+            await self.session.require_flow(self._answered, {"answer": _said(answer["content"])})
         except ToolError as problem:
             raise RefusedError(REJECTED, plain_text(problem.message, 500)) from problem
         return {"role": "assistant", "model": "unknown", **answer}
@@ -534,6 +535,13 @@ class Call:
         if self.context is not None:
             return await self.context.elicit(question, **wanted)
         return await self.session.elicit(self._asking, question, **wanted)
+
+    @property
+    def _answered(self) -> Tool:
+        """What stands for the server where a person is asked about what a model answered it."""
+        name = self._elicitation.definition.name
+        schema = {"type": "object", "properties": {"answer": {"type": "string"}}}
+        return Tool(name=plain_name(name)[:64], handler=_nothing, input_schema=schema, origin=Origin(source=name))
 
     @property
     def _asking(self) -> Tool:
