@@ -900,6 +900,35 @@ def test_so_does_a_batch(web_config: Path, tmp_path: Path, trusted: bool) -> Non
         assert "[flows.to]" in added["error"]["message"]
 
 
+@pytest.mark.parametrize("user", ["bob", "", None])
+def test_who_a_line_of_a_batch_is_of_makes_nothing_unread(tmp_path: Path, user: str | None) -> None:
+    """Source: ours. A page has whoever writes the lines say that the next one is somebody else's. What must be seen:
+    the same question, since one and the same has read the results."""
+    for needed in ("pegboard_mcp", "pegboard_calculator"):
+        pytest.importorskip(needed, reason=f"{needed} is not installed")
+    file, server = tmp_path / "flows.toml", Path(__file__).parent / "kit" / "web_server.py"
+    servers = f"[plugins.mcp.servers.web]\ncommand = '{sys.executable}'\nargs = ['{server}']\n"
+    file.write_text(f"[flows.to]\ncalculator = 'ask'\n{servers}", encoding="utf-8")
+    command = [sys.executable, "-m", "pegboard", "--config", str(file), "--plugin", "calculator", "--plugin", "mcp"]
+    lines = [
+        {"name": "web_search", "arguments": {}, "user_id": "ada"},
+        {"name": "calculator", "arguments": {"expression": TITLE["title"]}, "user_id": user},
+    ]
+    answers = []
+    with subprocess.Popen(
+        [*command, "batch"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=tmp_path
+    ) as batch:
+        assert batch.stdin is not None
+        assert batch.stdout is not None
+        for line in lines:  # the second one by who has read the first answer
+            batch.stdin.write(json.dumps(line) + "\n")
+            batch.stdin.flush()
+            answers.append(json.loads(batch.stdout.readline()))
+        batch.stdin.close()
+    assert answers[0]["ok"], answers
+    assert answers[1]["error"]["details"]["reason"] == "flow"
+
+
 def test_so_does_the_program_on_stdio(web_config: Path, tmp_path: Path, over_stdio: Any) -> None:
     command = [sys.executable, "-m", "pegboard", "--config", str(web_config), "--plugin", "tasks", "--plugin", "mcp"]
     calls = [{"name": "web_search", "arguments": {}}, {"name": "add_task", "arguments": TITLE}]

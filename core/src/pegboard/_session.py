@@ -107,6 +107,7 @@ class HostSession(Session):
         self.cuts_results = True
         self.counts_limits = True
         self.masks_secrets = False
+        self.reads_with: Session | None = None
         core = host.board.config.core
         self.approval_timeout_s = core.approval_timeout_s
         self._kept: ResultStore | None = None

@@ -115,6 +115,8 @@ class Session(Protocol):
         counts_limits: whether cooldown, rate and concurrency of its calls are counted. False: another host, that sent
             them, has counted them; what they call themselves is counted here.
         masks_secrets: whether a model reads the results: then keys and passwords in them are masked (see `[secrets]`).
+        reads_with: a session whose reader is that of this one, too: what either has read counts for both (see
+            `[flows]`). None: nobody but its own.
 
     .. versionadded:: 0.1
     """
@@ -128,6 +130,7 @@ class Session(Protocol):
     cuts_results: bool
     counts_limits: bool
     masks_secrets: bool
+    reads_with: Session | None
     approval_timeout_s: float
 
     @property

@@ -76,6 +76,24 @@ async def test_what_one_group_says_goes_into_no_tool_of_another(
 
 
 @pytest.mark.parametrize("trusted", [False, True])
+async def test_what_a_source_of_a_worker_says_goes_into_no_other_tool_of_that_worker(
+    nats_server: NatsServer, group: str, working: Any, trusted: bool
+) -> None:
+    """To its host a group is one source: only the worker knows that two of its tools are of different ones."""
+    flows = {"flows": {"from": {"news": "ask"}, "to": {"send_mail": "ask"}}}
+    async with (
+        working(nats_server, group, news, send_mail, config=flows),
+        open_host(groups(nats_server, group, trusted=trusted), [plugin]) as host,
+    ):
+        await host.wait_for_sources()
+        for user, ok in (("ada", False), ("bob", True)):
+            session = host.session(user)
+            if not ok:
+                assert (await session.call("news")).ok
+            assert (await session.call("send_mail", {"to": EVE})).ok is ok
+
+
+@pytest.mark.parametrize("trusted", [False, True])
 async def test_texts_of_a_worker_that_calls_them_data_hide_nothing_unless_its_group_is_trusted(
     nats_server: NatsServer, group: str, working: Any, trusted: bool
 ) -> None:

@@ -231,7 +231,7 @@ class Batch:
 
         self._host = host
         self._session = host.session(self._user, channel="cli")
-        self._nobody = host.session("", channel="cli") if self._session.user_id else self._session
+        self._nobody = self._of_the_reader("") if self._session.user_id else self._session
         self._sessions: OrderedDict[str, Session] = OrderedDict()
         self._max_line = int(host.board.config.core.max_arguments_bytes) + SPARE
         self._has_lines, self._has_room, self._wants_lines = (trio.lowlevel.ParkingLot() for _ in range(3))
@@ -372,13 +372,19 @@ class Batch:
         error = ToolError(ErrorCode.INVALID_INPUT, f"line {number} is not a valid call: {why}", line=number)
         return self._session.refuse_line(error, id=id, name=name[:MAX_NAME])
 
+    def _of_the_reader(self, user: str) -> Session:
+        """A session of a user. Whose a line is, it says itself: all results are read by whoever writes the lines."""
+        session = self._host.session(user, channel="cli")
+        session.reads_with = self._session
+        return session
+
     def _session_of(self, user: str) -> Session:
         """The session of a user: one for each, so that what is kept for them is theirs."""
         if not user or user == self._session.user_id:
             return self._session if user else self._nobody
         session = self._sessions.get(user)
         if session is None:
-            session = self._sessions[user] = self._host.session(user, channel="cli")
+            session = self._sessions[user] = self._of_the_reader(user)
             if len(self._sessions) > SESSIONS:
                 self._sessions.popitem(last=False)
         else:

@@ -157,9 +157,10 @@ class Flows:
 
     def _note(self, session: Session, label: Label, texts: list[str], arguments: Any = None) -> None:
         if texts:
-            read = self._read.get(session)
+            reader = session.reads_with or session
+            read = self._read.get(reader)
             if read is None:
-                read = self._read[session] = WordsRead()
+                read = self._read[reader] = WordsRead()
             read.note(label, texts, arguments)
 
     def _note_result(self, context: CallContext, result: ToolResult) -> ToolResult:
@@ -265,7 +266,7 @@ class Flows:
             is_own = label.key == own if is_served else own in (label.key, label.plugin)
             return 0 if is_own else words.index(judge(label.policy, said))
 
-        read = self._read.get(session)
+        read = self._read.get(session.reads_with or session)
         if not any(map(strictness, chain(read.labels if read else (), self._definitions.labels))):
             return None
         return strictness, read, self._said.get(session)

@@ -22,6 +22,7 @@ from pegboard.schema.jsontext import JsonTextError, loads
 from pegboard_nats import wire
 from pegboard_nats.mailbox import LinkError
 from pegboard_nats.protocol import LocalProtocolError, TooLargeError
+from pegboard_nats.readers import Readers
 from pegboard_nats.settings import BOTS, INBOX, is_inbox
 from pegboard_nats.worker import require_heard
 
@@ -65,6 +66,7 @@ class Bots:
         self, host: Host, client: Client, prefix: str, *, concurrency: int, drain_s: float, model: str | None = None
     ) -> None:
         self._host = host
+        self._readers = Readers(host)
         self._client = client
         self._prefix = f"{prefix}.{BOTS}"
         self._concurrency = concurrency
@@ -158,6 +160,7 @@ class Bots:
         try:
             request = _read(verb, message.payload)
             session = self._host.session(user_id=wire.unescape(user), channel="nats")
+            self._readers.join(session)
             await answers.send(await getattr(self, f"_{verb}")(session, request, answers))
         except ToolError as problem:
             await answers.send(_error(problem))

@@ -31,6 +31,7 @@ from pegboard_nats.executor import GroupExecutor
 from pegboard_nats.jetstream import JetStreamError
 from pegboard_nats.mailbox import LinkError, NotConnectedError
 from pegboard_nats.protocol import LocalProtocolError, TooLargeError, encode_headers
+from pegboard_nats.readers import Readers
 from pegboard_nats.running import Queue, Running
 from pegboard_nats.settings import OWN, is_inbox
 from pegboard_nats.stats import Stats
@@ -81,6 +82,7 @@ class Worker:
     ) -> None:
         self.instance = secrets.token_hex(11)
         self._host = host
+        self._readers = Readers(host)
         self._client = client
         self._subjects = subjects
         self._concurrency = concurrency
@@ -439,6 +441,7 @@ class Worker:
             confirm=confirm if caller.can_ask else None,
             on_progress=progress,
         )
+        self._readers.join(session)
         session.cuts_results = False  # the caller's host does, and keeps the whole for its own session
         session.counts_limits = not caller.is_counted
         if caller.approved and caller.fingerprint is not None:
