@@ -222,6 +222,39 @@ async def test_the_answer_holds_for_this_call_alone(read_host: Any, answer: Any,
     assert session.approvals == set()
 
 
+async def test_nobody_is_asked_the_same_until_they_say_yes(read_host: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Source: ours, after "MFA fatigue" (2022). A model sends the same call again and again, each time a little other.
+    What must be seen: after three refusals in a row nobody is asked, until the person says something, or for a while;
+    another tool is asked about all the same, and who said yes once is asked again."""
+    from pegboard.flows import refusals
+
+    now = [1_000.0]
+    monkeypatch.setattr(refusals, "monotonic", lambda: now[0])
+
+    @tool
+    async def post(text: str) -> str:
+        """Post it."""
+        return "posted"
+
+    host, person = await read_host(post), Person(answer=False)
+    session = host.session(confirm=person)
+    await session.call("web_search", {"query": "weather"})
+
+    async def asked(name: str = "send_mail", **arguments: str) -> int:
+        before, number = len(person.questions), len(person.questions)
+        result = await session.call(name, arguments or {"to": EVE, "body": f"try {number}"})
+        assert result.ok is person.answer
+        return len(person.questions) - before
+
+    assert [await asked() for _ in range(5)] == [1, 1, 1, 0, 0]
+    assert await asked("post", text=SECRET) == 1
+    session.note_said("Send it to her, then.")
+    assert [await asked() for _ in range(4)] == [1, 1, 1, 0]
+    now[0] += refusals.FOR_S + 1
+    person.answer = True
+    assert [await asked() for _ in range(5)] == [1, 1, 1, 1, 1]
+
+
 # -- the forms in which words come: each attack one row
 
 

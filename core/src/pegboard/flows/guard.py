@@ -25,6 +25,7 @@ from pegboard.content import TextContent, text_in
 from pegboard.contract import Guard, Stage
 from pegboard.errors import ErrorCode, ToolError
 from pegboard.flows.definitions import Definitions
+from pegboard.flows.refusals import MOST, Refusals
 from pegboard.flows.said import WordsSaid
 from pegboard.flows.words import Label, Match, WordsRead, chosen, is_common, texts_in, unsaid
 from pegboard.results import ToolResult
@@ -79,6 +80,7 @@ class Flows:
         self._definitions = Definitions()
         self._read: WeakKeyDictionary[Session, WordsRead] = WeakKeyDictionary()
         self._said: WeakKeyDictionary[Session, WordsSaid] = WeakKeyDictionary()
+        self._refused: WeakKeyDictionary[Session, Refusals] = WeakKeyDictionary()
         # Of all tools, since the context of a call knows its own: nearly every tool of a large board has these guards.
         self._result_noted, self._page_noted = _noting(self._note_result), _noting(self._note_page)
         self._asks, self._foresees = self._check, self._peek
@@ -154,6 +156,7 @@ class Flows:
     def note_said(self, session: Session, text: str) -> None:
         """See `Session.note_said`."""
         self._said.setdefault(session, WordsSaid()).note(text)
+        self._refused.pop(session, None)  # they may want now what they did not want
 
     def _note(self, session: Session, label: Label, texts: list[str], arguments: Any = None) -> None:
         if texts:
@@ -227,9 +230,16 @@ class Flows:
         self, tool: Tool, session: Session, arguments: Mapping[str, Any], asked: _Question
     ) -> ToolError | None:
         first = asked.text.partition("\n")[0]
+        refused = self._refused.setdefault(session, Refusals())
+        sources = frozenset(label.key for label in ([one.label for one in asked.found] or asked.dropped))
+        if (left_s := refused.left_s(tool.name, sources)) > 0:
+            why = f"{first}, which the person refused {MOST} times; they are asked again in {left_s:.0f} s"
+            return _refusal(tool, asked.found, asked.dropped, why)
         try:
             # As of a running tool: a yes is for these words, and never for the session.
-            if await session.ask(tool, arguments, asked.text, is_running=True):
+            is_let = await session.ask(tool, arguments, asked.text, is_running=True)
+            refused.note(tool.name, sources, is_refused=not is_let)
+            if is_let:
                 return None
             why = f"{first}, and the person who was asked refused"
         except ToolError as problem:
