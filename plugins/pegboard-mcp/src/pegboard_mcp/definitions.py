@@ -127,7 +127,7 @@ class _Server:
     max_result_bytes: int | None = key(None, "a larger result is cut, in bytes", "20000", COUNT)
     asks_per_hour: int | None = key(None, "how often it may ask a person; more is refused", "10", COUNT)
     sampling_tokens_per_day: int | None = key(
-        None, "how much it may have your model write; more is refused", "10000", COUNT)
+        None, "how much it may have your model read and write; more is refused", "10000", COUNT)
     may_sample: bool = key(True, "it may ask your model, with your consent")
     may_elicit: bool = key(True, "it may ask you to fill in a form, or to open a page")
     protocol: Literal["auto", "modern", "legacy"] = key(

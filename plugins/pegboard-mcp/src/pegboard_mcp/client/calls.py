@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pegboard import CallContext, ErrorCode, Retry, ToolError, ToolResult
 from pegboard.text import clean
 from pegboard_mcp.client._errors import LinkError, Lost, RpcError
-from pegboard_mcp.client._plain import masked
+from pegboard_mcp.client._plain import json_text, masked
 from pegboard_mcp.client.budgets import MINUTE_S, Budget
 from pegboard_mcp.client.lifecycle import NO_RETRY
 from pegboard_mcp.spans import told_of
@@ -83,17 +83,23 @@ class Calls:
         """`Prompt.get`."""
 
         async def get(session: Session, arguments: Mapping[str, str]) -> Sequence[Message]:
-            return await self._messages(wire, arguments, session)
+            return await self._messages(wire, arguments, session, is_whole=True)
 
         return get
 
-    async def read_resource(self, session: Session, uri: str) -> Sequence[Content]:
-        """`Resource.read`."""
+    async def read_resource(self, session: Session, uri: str, *, is_whole: bool = False) -> Sequence[Content]:
+        """What lies at an address, for whoever cuts it."""
         from pegboard_mcp.client.content import resource_blocks
 
         await session.require_flow(self._catalogue.asked_through("resource", uri), {"uri": uri})
         raw = await self._bounded("resources/read", {"uri": uri}, uri, session)
+        if is_whole:
+            self._require_fitting(raw, uri)
         return resource_blocks(raw, is_raw=self.definition.results == "raw")
+
+    async def give_resource(self, session: Session, uri: str) -> Sequence[Content]:
+        """`Resource.read`."""
+        return await self.read_resource(session, uri, is_whole=True)
 
     def complete(self, ref: dict[str, Any]) -> Callable[..., Any]:
         """`Prompt.complete` or `ResourceTemplate.complete`."""
@@ -169,7 +175,7 @@ class Calls:
         raise self._silent_error(wire, left_s, repeatable=repeatable)
 
     async def _messages(
-        self, wire: str, arguments: Mapping[str, Any], asker: CallContext | Session
+        self, wire: str, arguments: Mapping[str, Any], asker: CallContext | Session, *, is_whole: bool = False
     ) -> tuple[Message, ...]:
         from pegboard_mcp.client.content import messages_of
 
@@ -180,6 +186,8 @@ class Calls:
         else:
             await asker.require_flow(self._catalogue.asked_through("prompt", wire), arguments)
         raw = await self._bounded("prompts/get", {"name": wire, "arguments": dict(arguments)}, wire, asker)
+        if is_whole:
+            self._require_fitting(raw, wire)
         return messages_of(raw, is_raw=self.definition.results == "raw")
 
     async def _bounded(
@@ -193,6 +201,23 @@ class Calls:
         with trio.move_on_after(self.definition.request_s) as scope, session.hold_while_asked(scope):
             return await self._request(method, params, what, asker=asker)
         raise self._unanswered(method)
+
+    def _require_fitting(self, raw: dict[str, Any], what: str) -> None:
+        """Require that what a client is given as it is fits into `max_result_bytes`: of a tool's result the rest can be
+        read page by page, of a prompt or a resource nobody could tell that something is missing."""
+        most, text = self.definition.max_result_bytes, json_text(raw)
+        size = len(text.encode("utf-8", "replace")) if most is not None and text is not None else 0
+        if most is not None and size > most:
+            raise ToolError(
+                ErrorCode.UPSTREAM_ERROR,
+                f"{what[:200]!r} of the MCP server {self.name!r} is {size:,} bytes, and it may give {most:,} at once "
+                "(max_result_bytes)",
+                reason="too_long",
+                server=self.name,
+                executed=True,
+                retry=Retry.CHANGED.value,
+                fix="ask for less, or raise `max_result_bytes` of the server",
+            )
 
     def _unanswered(self, method: str) -> ToolError:
         return ToolError(

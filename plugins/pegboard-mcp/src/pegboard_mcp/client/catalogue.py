@@ -71,6 +71,9 @@ class Handlers(Protocol):
         """`Prompt.complete` or `ResourceTemplate.complete`, of what the reference names."""
 
     async def read_resource(self, session: Session, uri: str) -> Sequence[Content]:
+        """What lies at an address, for whoever cuts it."""
+
+    async def give_resource(self, session: Session, uri: str) -> Sequence[Content]:
         """`Resource.read`."""
 
 
@@ -406,14 +409,14 @@ class Catalogue:
         from pegboard_mcp.prompts_and_resources import Resource, ResourceTemplate
 
         offered: list[Resource | ResourceTemplate] = [
-            Resource(uri=entry["key"], read=self.handlers.read_resource, size=entry.get("size"), **self._labels(entry))
+            Resource(uri=entry["key"], read=self.handlers.give_resource, size=entry.get("size"), **self._labels(entry))
             for entry in listing.resources
             if f"resource:{entry['key']}" not in self.held_back
         ]
         offered += [
             ResourceTemplate(
                 uri_template=entry["key"],
-                read=self.handlers.read_resource,
+                read=self.handlers.give_resource,
                 complete=self.handlers.complete({"type": "ref/resource", "uri": entry["key"]}),
                 **self._labels(entry),
             )

@@ -27,7 +27,7 @@ from pegboard import CallContext, Origin, Tool, ToolError
 from pegboard.text import clean as sanitised
 from pegboard.text import is_page
 from pegboard_mcp.client._plain import json_text, plain_surrogates, plain_text
-from pegboard_mcp.client.budgets import DAY_S, HOUR_S, Budget
+from pegboard_mcp.client.budgets import DAY_S, HOUR_S, KeptBudget
 from pegboard_mcp.client.forms import FormError, filled_in, form_of, secret_fields
 from pegboard_mcp.client.names import plain_name
 from pegboard_mcp.client.transports._lines import LOGGED_BYTES, LOGGED_LINES, LogBudget
@@ -35,6 +35,7 @@ from pegboard_mcp.texts import MAX_TEXT, clean
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
+    from pathlib import Path
 
     import mcp_types as types
     import trio
@@ -106,15 +107,19 @@ class Elicitation:
     Args:
         definition: the server.
         approval_s: how long a person may take to answer, in seconds; None: as long as the host's approvals may.
+        counted_in: the file that what it took is kept in; None: it is counted for as long as this lives.
 
     .. versionadded:: 0.1
     """
 
-    def __init__(self, definition: ServerDefinition, *, approval_s: float | None = None) -> None:
+    def __init__(
+        self, definition: ServerDefinition, *, approval_s: float | None = None, counted_in: Path | None = None
+    ) -> None:
         self.definition = definition
         self.approval_s = approval_s
-        self.questions = Budget(definition.asks_per_hour, HOUR_S)
-        self.tokens = Budget(definition.sampling_tokens_per_day, DAY_S)
+        key = f"{definition.name}\0{definition.identity}\0"
+        self.questions = KeptBudget(definition.asks_per_hour, HOUR_S, counted_in, f"{key}asks")
+        self.tokens = KeptBudget(definition.sampling_tokens_per_day, DAY_S, counted_in, f"{key}tokens")
         self.over: set[str] = set()  # budgets of which the person was told that they were used up
         self._calls: dict[Call, None] = {}  # in the order they began
         self._given_up: dict[str, float] = {}  # sessions of calls that were cancelled, until when they count
@@ -406,18 +411,18 @@ class Call:
         if sampler is None:
             raise RefusedError(METHOD_NOT_FOUND, "declined: there is no model behind this session")
         request = self._request_of(params)
-        tokens, taken = self._elicitation.tokens, request["maxTokens"]
-        # What it may write counts: no answer says what it took. It is taken before anybody is asked, since others ask
-        # meanwhile.
-        if tokens.take(taken) > 0:
+        tokens, taken = self._elicitation.tokens, request["maxTokens"] + _tokens_in(request)
+        # What is read counts, and what may be written: no answer says what it took. It is taken before anybody is
+        # asked, since others ask meanwhile.
+        if await tokens.take_kept(taken) > 0:
             self._refuse_over("sampling/createMessage", f"{tokens.most:,} tokens a day", "sampling_tokens_per_day")
         try:
             is_agreed = await self._consents(request)
         except BaseException:
-            tokens.give_back(taken)
+            await tokens.give_back_kept(taken)
             raise
         if not is_agreed:
-            tokens.give_back(taken)
+            await tokens.give_back_kept(taken)
             raise RefusedError(REJECTED, "User rejected sampling request")
         try:
             answer: Any = await sampler(request)
@@ -530,7 +535,7 @@ class Call:
     async def ask_person(self, question: str, **wanted: Any) -> Mapping[str, Any] | bool | None:
         """Ask the person behind the session; the deadlines of a tool's call stand still meanwhile."""
         questions = self._elicitation.questions
-        if self.session.can_ask and questions.take() > 0:
+        if self.session.can_ask and await questions.take_kept() > 0:
             self._refuse_over("elicitation/create", f"{questions.most:,} questions an hour", "asks_per_hour")
         if self.context is not None:
             return await self.context.elicit(question, **wanted)
@@ -598,6 +603,16 @@ def _said_of(block: Any) -> str:
         told = {key: value for key, value in block.items() if key not in ("type", "data")}
         return f"[{kind}, {len(block['data']):,} characters of base64, {json_text(told)}]"
     return json_text(block) or "[no JSON]"
+
+
+def _tokens_in(value: Any, key: str = "") -> int:
+    """About how many tokens a model reads of a request: one for four bytes of text, which is what tokenizers of most
+    languages come to or more, and one for 300 letters of an image or of sound in base64."""
+    if isinstance(value, str):
+        return -(-len(value) // 300) if key == "data" else -(-len(value.encode("utf-8", "replace")) // 4)
+    if isinstance(value, Mapping):
+        return sum(_tokens_in(item, name) for name, item in value.items())
+    return sum(_tokens_in(item, key) for item in value) if isinstance(value, list) else 0
 
 
 def _cleaned(value: Any, key: str = "") -> Any:

@@ -108,7 +108,14 @@ async def read_resource(context: CallContext, uri: str, server: str | None = Non
         context.session.note_read(result, source=source, arguments=context.arguments)
         if result.error is not None:
             raise result.error
-        return result
+        most = _most_of(context.session, source)
+        return result if most is None else context.session.cut(result, most)
+
+
+def _most_of(session: Session, source: str | None) -> int | None:
+    """How much a server may give at once; None: as much as any tool."""
+    found = (getattr(one, "definition", None) for _, one in session.host.board.sources if one.name == source)
+    return next((one.max_result_bytes for one in found if one is not None), None)
 
 
 def _source_of(session: Session, arguments: Mapping[str, Any]) -> str | None:
@@ -158,6 +165,8 @@ async def _reader(context: CallContext, uri: str, server: str | None) -> tuple[s
         return server, capabilities.readers[server]
     await capabilities.require_accepted(context.session, f"resource:{uri}")
     source, read = capabilities.source_of(uri), capabilities.find_reader(uri)
+    if source is not None:
+        read = capabilities.readers.get(source, read)  # what is too long is cut here, and not refused
     if read is None and len(capabilities.readers) == 1:
         ((source, read),) = capabilities.readers.items()
     if read is None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pegboard import PluginError
+from pegboard_mcp.client.budgets import counted_in
 from pegboard_mcp.client.calls import Calls
 from pegboard_mcp.client.catalogue import Catalogue, SourceGroup
 from pegboard_mcp.client.elicitation import Elicitation
@@ -70,7 +71,7 @@ class McpSource:
         self.required = definition.required
         journal = self._journal = Journal(definition)
         self.trusted = definition.trusted
-        elicitation = self._elicitation = Elicitation(definition)
+        elicitation = self._elicitation = Elicitation(definition, counted_in=counted_in(definition))
         elicitation.journal = journal
         catalogue = self.catalogue = Catalogue(definition, group or SourceGroup(), settings)
         lists = Lists(definition, catalogue)
