@@ -118,6 +118,17 @@ def test_settings_of_a_tool_that_is_not_there_name_the_nearest():
     assert "remove it" in found[1].fix
 
 
+@pytest.mark.parametrize("table", ["flows", "secrets"])
+@pytest.mark.parametrize("part", ["from", "to"])
+def test_a_policy_for_what_is_not_there_is_a_warning(table, part):
+    right = {"send_mail": "refuse", "tag:post": "refuse", "brings": "refuse", "audit": "refuse"}
+    wrong = {"send_mial": "refuse", "tag:pots": "refuse", "zzz": "allow"}
+    found = findings(plain("send_mail", tags=frozenset({"post"})), config={table: {part: right | wrong}})
+    assert [one.where for one in found] == [f"[{table}.{part}] {name}" for name in wrong]
+    assert [one.fix for one in found[:2]] == ["write send_mail", "write tag:post"]
+    assert "pegboard list" in found[2].fix
+
+
 def test_a_profile_that_selects_nothing_is_a_warning():
     (one,) = findings(plain(), config={"profiles": {"none": {"tools": ["x*"]}, "all": {}}})
     assert one.where == "[profiles.none]"

@@ -167,6 +167,7 @@ def tools_that_are_not_there(board: Board) -> Iterator[tuple[str, str | None]]:
 def check_configuration(board: Board) -> Iterator[Finding]:
     """Settings that have no effect: tools that are not there, profiles that select nothing, guards that nobody has."""
     plans, config = board.registry.plans, board.config
+    yield from _policies_of_nothing(board)
     for name, near in tools_that_are_not_there(board):
         fix = f"write [tools.{near}]" if near else "remove it, or install the plugin that brings the tool"
         yield Finding(
@@ -184,6 +185,28 @@ def check_configuration(board: Board) -> Iterator[Finding]:
             "a guard is to observe that nobody has", "observe", f"no tool has a guard {name!r}",
             f"remove it, or write one of {', '.join(sorted(guards)) or 'none'}", "warning",
         )  # fmt: skip
+
+
+def _policies_of_nothing(board: Board) -> Iterator[Finding]:
+    """Names in `[flows]` and `[secrets]` that nothing has: what was to be refused or asked about is not."""
+    from pegboard.config._policies import policy_names
+    from pegboard.schema.near import nearest
+
+    said = {"flows": board.config.core.flows, "secrets": board.config.core.secrets}
+    known = {name for one in _tools(board) for name in policy_names(one.origin, one.name, one.tags)}
+    known |= {name for one in board.rejected_tools.values() for name in policy_names(one.origin, one.name)}
+    known |= {source.name for _, source in board.sources} | board.plugins.records.keys()
+    known |= {one.distribution for one in board.plugins.records.values() if one.distribution}
+    for table, part in [(table, part) for table in said for part in ("from", "to")]:
+        for name in said[table].get(part, ()):
+            if name in known or board.sources_away(name):
+                continue
+            near = nearest(name, known)
+            fix = f"write {near}" if near else "remove it, or write a tool or a source that pegboard list shows"
+            yield Finding(
+                f"[{table}] names what is not there", f"[{table}.{part}] {name}",
+                "no tool, tag, source, plugin or distribution is called so, so it has no effect", fix, "warning",
+            )  # fmt: skip
 
 
 def check_secrets(board: Board) -> Iterator[Finding]:

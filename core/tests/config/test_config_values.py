@@ -437,6 +437,25 @@ def test_a_fault_of_the_core_table_is_said_once_and_with_its_place(table, said):
     ]
 
 
+@pytest.mark.parametrize("table", ["flows", "secrets"])
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ({"default": "alow"}, "default: expected one of allow, {1}, refuse, got \"alow\" (did you mean 'allow'?)"),
+        ({"from": {"web": "refuze"}}, 'from.web: expected one of allow, {1}, refuse, got "refuze" (did you mean'),
+        ({"to": "ask"}, 'to: expected a table of names, each with one word, got "ask" (as in to = {{NAME = "{1}"}})'),
+        ({"form": {}}, "form: expected a known key, got an unknown key (did you mean 'from'?)"),
+    ],
+)
+def test_what_is_wrong_in_a_table_of_policies_is_named_by_its_place(table, said, told):
+    with pytest.raises(ConfigError) as caught:
+        load({table: said | {"other": "ask"}})
+    words = (table, {"flows": "ask", "secrets": "mask"}[table])
+    first, second = map(str, caught.value.faults)
+    assert first.startswith(f"{table}.{told.format(*words)}")
+    assert second.startswith(f"{table}.other: expected a known key, got an unknown key")
+
+
 def test_the_guards_to_observe_are_named_at_the_top():
     assert load({"observe": ["cooldown"]}).observe == ("cooldown",)
 

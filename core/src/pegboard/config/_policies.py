@@ -11,9 +11,12 @@ import attrs
 
 from pegboard._frozen import EMPTY
 from pegboard._values import Value
+from pegboard.config._structure import unknown_key
+from pegboard.errors import Fault
+from pegboard.schema.jsontext import shorten as shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from pegboard.tools import Origin, Tool
 
@@ -103,22 +106,34 @@ class PolicyTable(Value):
         return next((word for word in nearest if word is not None), None)
 
 
-def check_policies(table: Mapping[str, Any], words: tuple[str, ...]) -> None:
-    """Require that a table is one that a `PolicyTable` can be made of.
-
-    Raises:
-        ValueError: it is not; the text says what was expected.
-    """
+def policy_faults(table: Mapping[str, Any], words: tuple[str, ...]) -> Iterator[Fault]:
+    """What is wrong with a table that a `PolicyTable` is to be made of, each with its place in it."""
     for key, value in table.items():
-        if key == "default":
-            wrong = value not in words
-        elif key in _TABLES:
-            wrong = not isinstance(value, Mapping) or any(word not in words for word in value.values())
+        if key not in ("default", *_TABLES):
+            yield unknown_key((key,), ("default", *_TABLES))
+        elif key == "default":
+            yield from _word_faults((key,), value, words)
+        elif isinstance(value, Mapping):
+            for name, word in value.items():
+                yield from _word_faults((key, name), word, words)
         else:
-            raise ValueError("no other keys than default, from and to")
-        if wrong:
-            table_of = "" if key == "default" else "a table of names, each with "
-            raise ValueError(f"{key}: {table_of}one of {', '.join(words)}")
+            yield Fault(
+                (key,), "a table of names, each with one word", shown(value), f'as in {key} = {{NAME = "{words[1]}"}}'
+            )
+
+
+def _word_faults(path: tuple[str, ...], word: Any, words: tuple[str, ...]) -> Iterator[Fault]:
+    if word not in words:
+        from pegboard.schema.near import nearest  # right configurations need none
+
+        near = nearest(word, words) if isinstance(word, str) else None
+        yield Fault(path, f"one of {', '.join(words)}", shown(word), f"did you mean {near!r}?" if near else None)
+
+
+def policy_names(origin: Origin, name: str, tags: Iterable[str] = ()) -> Iterator[str]:
+    """All names by which the tables can speak of a tool."""
+    yield from filter(None, (name, origin.source, origin.plugin, origin.distribution))
+    yield from (TAG + one for one in tags)
 
 
 def loosens(value: Mapping[str, Any], otherwise: Mapping[str, Any], words: tuple[str, ...]) -> bool:

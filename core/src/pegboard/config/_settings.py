@@ -20,6 +20,7 @@ from pegboard.limits import LEAST_BODY_BYTES, MOST_BODY_BYTES
 from pegboard.tools import Limits, RateLimit
 
 if TYPE_CHECKING:
+    from pegboard.errors import Fault
     from pegboard.tools import Tool
 
 FLOW_WORDS = ("allow", "ask", "refuse")
@@ -165,12 +166,21 @@ def _loosens(words: tuple[str, ...]) -> Callable[[Any, Any], bool]:
     return widens
 
 
+class FaultsError(ValueError):
+    """What is wrong with a value, each fault with its place in it."""
+
+    def __init__(self, faults: list[Fault]) -> None:
+        super().__init__("; ".join(map(str, faults)))
+        self.faults = faults
+
+
 def _a_policy_table(words: tuple[str, ...]) -> Callable[..., None]:
     def validate(_: Any, field: attrs.Attribute[Any], table: Mapping[str, Any]) -> None:
         if table:
-            from pegboard.config._policies import check_policies
+            from pegboard.config._policies import policy_faults
 
-            check_policies(table, words)
+            if faults := list(policy_faults(table, words)):
+                raise FaultsError(faults)
 
     return validate
 

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import attrs
 
 from pegboard.config._layers import LooseText
-from pegboard.config._settings import keys_of
+from pegboard.config._settings import FaultsError, keys_of
 from pegboard.errors import Fault, PluginError, Step
 from pegboard.schema import hints
 from pegboard.schema.jsontext import shorten as shown
@@ -189,6 +189,8 @@ def _refused_fields(cls: Any, value: Any, path: Path) -> list[Fault]:
             made = made if convert is None else convert(made)
             if field.validator is not None:
                 field.validator(types.SimpleNamespace(), field, made)
+        except FaultsError as problem:
+            faults += [attrs.evolve(fault, path=(*place, *fault.path)) for fault in problem.faults]
         except (TypeError, ValueError) as problem:
             message = str(problem.args[0])[:200].removeprefix("expected ") if problem.args else "another value"
             faults.append(Fault(place, message, shown(raw)))
