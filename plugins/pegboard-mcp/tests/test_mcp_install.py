@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 import trio
 from hypothesis import given
@@ -360,6 +361,92 @@ async def test_a_confined_server_whose_package_could_not_be_installed_is_not_sta
     with pytest.raises(LinkError) as caught:
         await installing.install(definition, lambda begins: None)
     assert "could not be installed; its last words: ENOTFOUND registry" in caught.value.why
+
+
+@pytest.mark.parametrize("ending", ["fails", "is cancelled", "goes on elsewhere"])
+async def test_an_install_that_did_not_end_well_begins_anew_in_an_empty_home(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ending: str
+) -> None:
+    """Whatever ends npx in its middle leaves half a package, which the next npx takes for a whole one."""
+    from pegboard_mcp.client.transports import _box
+
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    definition = ServerDefinition(name="half", transport="stdio", argv=("npx", "-y", "pkg"), confine=True)
+    package = _box.home_of(definition) / ".npm" / "package"
+    found: list[bool] = []
+    is_ending = True
+
+    async def run(definition: ServerDefinition, argv: tuple[str, ...]) -> str | None:
+        found.append(package.exists())
+        package.mkdir(parents=True, exist_ok=True)
+        if is_ending and ending == "is cancelled":
+            await trio.sleep_forever()
+        if is_ending and ending == "goes on elsewhere":
+            await another.wait()
+        return "ENOTFOUND registry" if is_ending and ending == "fails" else None
+
+    async def install() -> None:
+        installing._done.clear()
+        await installing.install(definition, lambda begins: None)
+
+    another = trio.Event()
+    monkeypatch.setattr(installing, "_run", run)
+    async with trio.open_nursery() as nursery:
+        if ending == "fails":
+            with pytest.raises(LinkError):
+                await install()
+        else:
+            nursery.start_soon(install)
+            await until(lambda: found)
+        if ending == "is cancelled":
+            nursery.cancel_scope.cancel()
+        if ending == "goes on elsewhere":
+            is_ending = False
+            await install()  # beside it, and takes nothing away from it
+            assert found == [False, True]
+            another.set()
+    is_ending = False
+    await install()
+    assert found[-1] is (ending == "goes on elsewhere")
+    await install()
+    assert found[-1]
+
+
+@pytest.mark.parametrize(
+    ("said", "words", "fix"),
+    [
+        (
+            "npm error code E404\nnpm error 404 Not Found - GET https://r.example/pkg\nnpm error 404\nnpm notice\n"
+            "npm notice New minor version of npm available! 1 -> 2\n"
+            "npm error A complete log of this run can be found in: x",
+            "npm error code E404 npm error 404 Not Found - GET https://r.example/pkg",
+            installing.NO_PACKAGE,
+        ),
+        ("npm error code ENOTFOUND\nnpm notice x", "npm error code ENOTFOUND", installing.NO_REGISTRY),
+        (
+            "  cause: Because pkg was not found in the package registry and you require pkg, we can conclude",
+            "cause: Because pkg was not found in the package registry",
+            installing.NO_PACKAGE,
+        ),
+    ],
+)
+async def test_an_install_that_fails_says_what_is_wrong_and_what_to_do(
+    fake: Fake, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, said: str, words: str, fix: str
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    start = installing.start
+
+    async def outside(definition: ServerDefinition, argv: Any, **how: Any) -> Any:
+        return await start(attrs.evolve(definition, confine=False), argv, **how)
+
+    monkeypatch.setattr(installing, "start", outside)
+    (fake.bin / "npx").write_text(f"#!/bin/sh\ncat >&2 <<'END'\n{said}\nEND\nexit 1\n")
+    with pytest.raises(LinkError) as caught:
+        await installing.install(fake.define("npx", "-y", "pkg", confine=True), lambda begins: None)
+    assert f"its last words: {words}" in caught.value.why
+    assert "notice" not in caught.value.why
+    assert "complete log" not in caught.value.why
+    assert caught.value.fix == fix
 
 
 async def test_a_command_that_npx_finds_in_the_folder_needs_no_install(fake: Fake, tmp_path: Path) -> None:

@@ -12,10 +12,12 @@ there what it read, and a configuration of the package manager that sends it.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import logging
 import os
 import re
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,10 +40,14 @@ CERTIFICATES = frozenset(
     {"CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "SSL_CERT_DIR", "SSL_CERT_FILE"}
 )
 """What a server gets of the host's environment: where trusted certificates lie."""
+QUIET = {"npm_config_update_notifier": "false"}
+"""An install says what is wrong, and not that there is a newer npm."""
 OFFLINE = {"npm_config_offline": "true", "UV_OFFLINE": "1"}
 """What is installed already is started without a question to a registry."""
 BEGUN = "begun"
 """Beside its home, where it sees nothing: the server has run."""
+INSTALLING = "installing"
+"""Beside its home: an install began there, and has not ended well."""
 _OF_MANAGERS = re.compile(r"(?i)(?:npm_config|uv|pip|pipx)_")
 
 
@@ -55,6 +61,43 @@ def home_of(definition: ServerDefinition) -> Path:
 def may_install(definition: ServerDefinition) -> bool:
     """Whether the server never ran in its home; blocks."""
     return not (home_of(definition).parent / BEGUN).exists()
+
+
+async def begin_install(definition: ServerDefinition) -> int:
+    """Mark that an install begins; what is to be closed when it is over.
+
+    Whatever ends an install early leaves half a package, which npx takes for a whole one: the next one begins in an
+    empty home. A server whose install did not end well has never run there, so nothing of its own is lost.
+
+    Raises:
+        LinkError: its home cannot be made.
+    """
+    import trio
+
+    try:
+        return await trio.to_thread.run_sync(_begin_install, definition)
+    except OSError as problem:
+        raise fault_of(home_error(str(home_of(definition)), problem)) from None
+
+
+def _begin_install(definition: ServerDefinition) -> int:
+    import fcntl
+
+    home = home_of(definition)
+    private_folder(home.parent)
+    mark = home.parent / INSTALLING
+    was_left = mark.exists()
+    held = os.open(mark, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    with contextlib.suppress(BlockingIOError):  # another host installs there now
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if was_left and may_install(definition):
+            shutil.rmtree(home, ignore_errors=True)
+    return held
+
+
+def note_whole(definition: ServerDefinition) -> None:
+    """An install ended well."""
+    (home_of(definition).parent / INSTALLING).unlink(missing_ok=True)
 
 
 def bounds_of(definition: ServerDefinition) -> Bounds:
@@ -85,7 +128,7 @@ def policy_of(
     """
     certificates = {name: host[name] for name in CERTIFICATES if host.get(name)}
     env = {name: value for name, value in definition.env.items() if not installs or _OF_MANAGERS.match(name)}
-    offline = {} if installs or install_step(definition.argv) is None else OFFLINE
+    managers = QUIET if installs else {} if install_step(definition.argv) is None else OFFLINE
     files = () if installs else tuple(str(file) for key, file in files_of(definition) if key not in PRIVATE)
     return Policy(
         home=str(home_of(definition)),
@@ -95,7 +138,7 @@ def policy_of(
         files=files,
         kept=() if installs else kept_from(definition),
         network=Rules(definition.network, everywhere=installs),
-        environment={**certificates, **offline, **env, **own},
+        environment={**certificates, **managers, **env, **own},
         path=definition.env.get("PATH", host.get("PATH", os.defpath)),
         bounds=bounds_of(definition),
     )

@@ -20,6 +20,7 @@ import collections
 import contextlib
 import logging
 import os
+import re
 import shutil
 import time
 from pathlib import Path
@@ -53,6 +54,13 @@ log = logging.getLogger("pegboard.mcp")
 FRESH_S = 600.0
 """So long after it was done a step is not repeated: a server that is started again does not wait for it."""
 KEPT_BYTES = 2_000
+NO_REGISTRY = "Look whether the registry can be reached; one at a private address needs that address in `network`."
+NO_PACKAGE = "The registry has no such package, or not in this version: correct its name in `args`."
+_NO_PACKAGE = re.compile(
+    r"\bE404\b|\bETARGET\b|not found in the package registry|there is no version of|No matching distribution"
+)
+_SAYS_NOTHING = re.compile(r"npm (?:notice|warn)\b|npm (?:error|ERR!)(?: 404)?\s*$|.*A complete log of this run")
+"""Lines of npm that push what is wrong out of the last words."""
 MAX_PACKAGE_JSON = 1024 * 1024
 
 _done: dict[str, float] = {}
@@ -78,7 +86,7 @@ async def install(definition: ServerDefinition, on_install: Callable[[bool], Non
     if definition.confine and not await _may_install(definition):
         return
     on_install(True)
-    failed = await _run(definition, step.argv)
+    failed = await (_run_confined if definition.confine else _run)(definition, step.argv)
     on_install(False)
     if failed is None:
         note_installed(definition)
@@ -86,8 +94,21 @@ async def install(definition: ServerDefinition, on_install: Callable[[bool], Non
         raise LinkError(
             "exited",
             f"its package could not be installed{f'; its last words: {failed}' if failed else ''}",
-            "Look whether the registry can be reached; one at a private address needs that address in `network`.",
+            NO_PACKAGE if _NO_PACKAGE.search(failed) else NO_REGISTRY,
         )
+
+
+async def _run_confined(definition: ServerDefinition, argv: tuple[str, ...]) -> str | None:
+    from pegboard_mcp.client.transports._box import begin_install, note_whole
+
+    held = await begin_install(definition)
+    try:
+        failed = await _run(definition, argv)
+        if failed is None:
+            await trio.to_thread.run_sync(note_whole, definition)
+        return failed
+    finally:
+        os.close(held)
 
 
 async def _may_install(definition: ServerDefinition) -> bool:
@@ -149,7 +170,8 @@ async def _run(definition: ServerDefinition, argv: tuple[str, ...]) -> str | Non
         if box is not None:
             box.close()
         _reaper.release(process.pid if process is not None else None)
-    words = shorten(definition.mask_words(b"".join(tail)[-KEPT_BYTES:].decode("utf-8", "replace")))
+    lines = definition.mask_words(b"".join(tail)[-KEPT_BYTES:].decode("utf-8", "replace")).splitlines()
+    words = shorten("\n".join(line for line in lines if not _SAYS_NOTHING.match(line)))
     if limit.cancelled_caught:
         raise LinkError(
             "timeout",
