@@ -104,6 +104,30 @@ def test_a_changed_tool_is_warned_of_once(here: Path, caplog: pytest.LogCaptureF
     ]
 
 
+def test_of_many_tools_that_changed_at_once_the_first_are_warned_of(
+    here: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [f"tool{number}" for number in range(9)]
+    accept(here, *(a_tool(name, description="a") for name in names), a_tool("other", source="else", description="a"))
+    settings = McpSettings()
+    now = 1_000.0
+    monkeypatch.setattr(watch.time, "monotonic", lambda: now)
+    for _ in range(2):
+        for name in names:
+            check_tool(a_tool(name, description="b"), settings)
+        check_tool(a_tool("other", source="else", description="b"), settings)
+    said = [one.getMessage() for one in caplog.records]
+    assert said == [
+        *(f"the tool {name} of srv changed since it was accepted: description" for name in names[:3]),
+        "more tools of srv changed since they were accepted; pegboard lock shows all of them",
+        "the tool other of else changed since it was accepted: description",
+    ]
+    now += 3_600
+    check_tool(a_tool(names[-1], description="c"), settings)
+    assert caplog.records[-1].getMessage() == "the tool tool8 of srv changed since it was accepted: description"
+    assert len(caplog.records) == len(said) + 1
+
+
 def test_off_is_off(here: Path, caplog: pytest.LogCaptureFixture) -> None:
     accept(here, a_tool(description="a"))
     check_tool(a_tool(description="b"), McpSettings(lock="off"))

@@ -34,6 +34,8 @@ log = logging.getLogger("pegboard.notice")  # what a person reads without lookin
 LOOK_S = 1.0
 """For so long a lock that was found, or that was not there, is taken to stay as it is."""
 MAX_HELD = 10_000
+MAX_TOLD, AT_ONCE_S = 3, 10.0
+"""How many tools of one server are warned of one by one, that changed within so many seconds."""
 ACCEPT_ALL = "look at all of it: pegboard lock, then pegboard lock --accept"
 
 
@@ -81,6 +83,7 @@ class Watch:
         self._read: tuple[Path, bytes] | None = None
         self._is_trusted: bool | None = None
         self._told: set[tuple[str, str]] = set()
+        self._told_at_once: dict[str, tuple[float, int]] = {}
         self._sound: dict[Key, bool] = {}
 
     def pins(self) -> dict[Key, Pin] | None:
@@ -226,13 +229,21 @@ class Watch:
             key = Key(source_of(tool.origin), tool.name)
             pin = pins.get(key)
             if pin is not None and pin.fingerprint != accepted_fingerprint(tool):
-                reason = "the tool %s of %s changed since it was accepted: %s"
-                self._tell(
-                    tool.name,
-                    tool.fingerprint,
-                    reason,
-                    *map(_plain, (*key[::-1], what_is_other(pin, definition_of(tool)))),
-                )
+                self._tell_of_tool(tool, *map(_plain, (*key[::-1], what_is_other(pin, definition_of(tool)))))
+
+    def _tell_of_tool(self, tool: Tool, name: str, source: str, other: str) -> None:
+        """Of a server of which many tools changed at once, as with a new version, the first ones: who is told of
+        thirty reads none of them."""
+        began, told = self._told_at_once.get(source, (-math.inf, 0))
+        if (now := time.monotonic()) - began > AT_ONCE_S:
+            began, told = now, 0
+        if told < MAX_TOLD:
+            message = "the tool %s of %s changed since it was accepted: %s"
+            is_new = self._tell(tool.name, tool.fingerprint, message, name, source, other)
+        else:
+            message = "more tools of %s changed since they were accepted; pegboard lock shows all of them"
+            is_new = self._tell(tool.name, tool.fingerprint, message if told == MAX_TOLD else "", source)
+        self._told_at_once[source] = began, told + is_new
 
     def look_at_server(self, pin: Pin) -> None:
         """Tell a person, once, where another program is about to be started than the one that was accepted."""
@@ -277,11 +288,14 @@ class Watch:
             if one is not None and source_of(one.origin) == key.source
         }
 
-    def _tell(self, name: str, fingerprint: str, message: str, *words: str) -> None:
-        """Warn once of each public definition."""
-        if (name, fingerprint) not in self._told and len(self._told) < MAX_HELD:
+    def _tell(self, name: str, fingerprint: str, message: str, *words: str) -> bool:
+        """Warn once of each public definition, with the message if there is one; whether it is new."""
+        is_new = (name, fingerprint) not in self._told and len(self._told) < MAX_HELD
+        if is_new:
             self._told.add((name, fingerprint))
-            log.warning(message, *words)
+            if message:
+                log.warning(message, *words)
+        return is_new
 
 
 def _quoted(word: str) -> str:
