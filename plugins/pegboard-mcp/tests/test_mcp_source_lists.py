@@ -113,6 +113,13 @@ async def test_only_what_is_allowed_is_offered(serve: Any, define: Any) -> None:
     assert_ok(await served.call("few_add", a=1, b=2), text="3")
 
 
+async def test_a_server_of_which_its_table_leaves_no_tool_says_so(serve: Any, define: Any) -> None:
+    served = await serve(define(allowed_tools=frozenset({"ad"})))
+    await served.ready()
+    (one,) = served.host.board.source_statuses()
+    assert one.reason.startswith("it has no tool that its `allowed_tools` and `disabled_tools` leave")
+
+
 async def test_one_server_under_two_names_has_its_tools_twice(serve: Any, define: Any) -> None:
     served = await serve(define("a"), define("b"))
     await served.ready("a")

@@ -194,6 +194,41 @@ async def test_lines_that_point_at_a_place_are_no_last_words() -> None:
     assert why.endswith("one | x = y | one | x = y | ValueError: no")
 
 
+PYTHON_SAYS = """reading the settings
+Traceback (most recent call last):
+  File "/a/server.py", line 3, in <module>
+    from .server import serve
+ImportError: cannot import name 'McpError' from 'mcp.shared.exceptions'
+"""
+NODE_SAYS = """node:internal/modules/esm/resolve:283
+    throw new ERR_MODULE_NOT_FOUND(
+          ^
+
+Error [ERR_MODULE_NOT_FOUND]: Cannot find module '/a/x.mjs' imported from /a/y.mjs
+    at finalizeResolution (node:internal/modules/esm/resolve:283:11)
+    at ModuleLoader.import (node:internal/modules/esm/loader:605:34) {
+  code: 'ERR_MODULE_NOT_FOUND'
+}
+
+Node.js v20.20.2
+"""
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        (PYTHON_SAYS, "reading the settings | ImportError: cannot import name 'McpError' from 'mcp.shared.exceptions'"),
+        (NODE_SAYS, "Error [ERR_MODULE_NOT_FOUND]: Cannot find module '/a/x.mjs' imported from /a/y.mjs"),
+        ('  File "/a/b.py", line 3\n', 'File "/a/b.py", line 3'),
+        ("usage: server [-h]\n  --token TOKEN\n", "usage: server [-h] | --token TOKEN"),
+    ],
+)
+async def test_the_last_words_say_what_was_wrong_and_not_where(said: str, words: str) -> None:
+    async with opened(command("sh", "-c", 'printf "%s" "$1" >&2; exit 1', "sh", said)) as link:
+        await link.gone.wait()
+        assert (await link.explain()).why.endswith(f"its last words: {words}")
+
+
 async def test_stderr_goes_to_the_log_of_the_server_masked(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "pegboard.mcp.server")
     async with opened(define("exit", secrets=("hunter2-token",))) as link:

@@ -11,7 +11,6 @@ import attrs
 
 from pegboard._frozen import EMPTY
 from pegboard._values import Value
-from pegboard.config._structure import unknown_key
 from pegboard.errors import Fault
 from pegboard.schema.jsontext import shorten as shown
 
@@ -110,7 +109,7 @@ def policy_faults(table: Mapping[str, Any], words: tuple[str, ...]) -> Iterator[
     """What is wrong with a table that a `PolicyTable` is to be made of, each with its place in it."""
     for key, value in table.items():
         if key not in ("default", *_TABLES):
-            yield unknown_key((key,), ("default", *_TABLES))
+            yield Fault((key,), "a known key", "an unknown key", _near(key, ("default", *_TABLES)))
         elif key == "default":
             yield from _word_faults((key,), value, words)
         elif isinstance(value, Mapping):
@@ -124,10 +123,14 @@ def policy_faults(table: Mapping[str, Any], words: tuple[str, ...]) -> Iterator[
 
 def _word_faults(path: tuple[str, ...], word: Any, words: tuple[str, ...]) -> Iterator[Fault]:
     if word not in words:
-        from pegboard.schema.near import nearest  # right configurations need none
+        yield Fault(path, f"one of {', '.join(words)}", shown(word), _near(word, words))
 
-        near = nearest(word, words) if isinstance(word, str) else None
-        yield Fault(path, f"one of {', '.join(words)}", shown(word), f"did you mean {near!r}?" if near else None)
+
+def _near(word: Any, words: tuple[str, ...]) -> str | None:
+    from pegboard.schema.near import nearest  # right configurations need none
+
+    near = nearest(word, words) if isinstance(word, str) else None
+    return f"did you mean {near!r}?" if near else None
 
 
 def policy_names(origin: Origin, name: str, tags: Iterable[str] = ()) -> Iterator[str]:

@@ -142,7 +142,7 @@ class Sources:
             one = next((one for one in own if one.is_held), own[0] if own else None)
             state = SourceState.HELD if one is not None and one.is_held else state
             empty, off = "its list of tools is empty", "its tools are not on the board"
-            reason = empty if one is None else f"{off}: {one.why}; {one.fix}"
+            reason = reason or empty if one is None else f"{off}: {one.why}; {one.fix}"
         since_s = monotonic() - self._since.get(source, monotonic())
         return SourceStatus(source, record.name, state, since_s, reason or (None if is_up else state.meaning), tools)
 

@@ -58,6 +58,8 @@ T = TypeVar("T")
 Hook = Callable[[Any], Any]
 
 MAX_FAULTS = 100
+MAX_NAMED = 80
+"""How many keys of a class are named to somebody who wrote another one: all those of an MCP server."""
 
 shown = shorten
 
@@ -476,7 +478,7 @@ def faults_of(error: BaseException, path: tuple[Step, ...] = ()) -> list[Fault]:
         elif hasattr(problem, "extra_fields"):  # of cattrs: keys that the class does not have
             known = [field.key for field in hints.fields_of(problem.cl)]
             for key in sorted(problem.extra_fields, key=str):
-                near = _nearest(key, known) or ("known: " + ", ".join(known[:20]) if known else None)
+                near = _nearest(key, known) or ("known: " + ", ".join(known[:MAX_NAMED]) if known else None)
                 faults.append(Fault((*where, str(key)), "no such key", "an unknown key", near))
         # What cattrs compiles reads a required field by its key: one that is missing is the bare KeyError of that.
         elif type(problem) is KeyError and where and problem.args == where[-1:]:

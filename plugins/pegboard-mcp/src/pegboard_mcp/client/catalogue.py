@@ -287,6 +287,16 @@ class Catalogue:
 
     # -- tools
 
+    def why_empty(self) -> str | None:
+        """Why none of the server's tools is offered, where its table leaves out some of them."""
+        listing, definition = self.listing, self.definition
+        is_sifted = definition.load_tools and (definition.allowed_tools is not None or definition.disabled_tools)
+        if listing is None or listing.tools or not is_sifted:
+            return None
+        return (
+            "it has no tool that its `allowed_tools` and `disabled_tools` leave; pegboard doctor names those it lacks"
+        )
+
     def tools(self) -> tuple[Tool, ...]:
         """The tools of the list, as they are on the board."""
         listing = self.listing

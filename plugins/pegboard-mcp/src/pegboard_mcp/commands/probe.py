@@ -157,7 +157,7 @@ def _defined(table: Mapping[str, Any]) -> ServerDefinition:
     rules = TableRules(NAME, table, Path.cwd(), secrets_of_host(os.environ))
     definition = rules.define()
     if definition is None or rules.faults:
-        raise ConfigError("this is not a server: " + "; ".join(map(str, rules.faults)))
+        raise ConfigError("no server can be made of this: " + "; ".join(map(str, rules.faults)))
     return definition
 
 

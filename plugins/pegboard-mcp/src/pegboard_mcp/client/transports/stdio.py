@@ -69,6 +69,9 @@ _MISFIT = re.compile(
     r"ImportError: cannot import name|ModuleNotFoundError: No module named '\w+\.|SyntaxError: The requested module"
 )
 """What Python and node say where a package is there, and not as the program wants it: no folder or host is missing."""
+_WHERE = re.compile(r"(?:File \".*\", line \d|at .*[:(])")
+"""Of Python and of node."""
+_HEADING = re.compile(r"Traceback \(most recent call last\):|node:internal|[{}\])^]\s*$|Node\.js v")
 _OLD_SDK = re.compile(
     r"ImportError: cannot import name '\w+' from 'mcp\b|ModuleNotFoundError: No module named 'mcp\."
     r"|AttributeError: '(?:Server|FastMCP|MCPServer)' object has no attribute"
@@ -431,9 +434,15 @@ class StdioLink(Link):
         return [f"{told(self.definition, one)}." for one in self.box.relay.refused]
 
     def _words(self) -> str:
-        """The last lines of stderr, for a message, without those that point at a place in the line before."""
-        lines = [shorten(line) for line in [one for one in self.tail if one.strip(" ^~")][-5:]]
-        return f"; its last words: {' | '.join(lines)}" if lines else ""
+        """The last lines of stderr, for a message, without those that point at a place in the line before. Where a
+        program tells by indented lines where it was, those at the margin say what was wrong."""
+        raw = [(line, text) for line in self._tail if (text := self._shown(line)).strip(" ^~")]
+        lines = [text for _, text in raw]
+        if any(map(_WHERE.match, lines)):
+            at_margin = [text for line, text in raw if not (line[:1].isspace() or _HEADING.match(text))]
+            lines = at_margin or lines
+        shown = " | ".join(map(shorten, lines[-5:]))
+        return f"; its last words: {shown}" if shown else ""
 
     async def explain(self) -> LinkError:
         """`why`, after the exit status and the end of stderr, which are waited for shortly."""
