@@ -436,6 +436,19 @@ async def test_a_state_is_good_once(rounds: Any) -> None:
     assert rounds.plugin.runs == ["x"]
 
 
+@pytest.mark.parametrize(("name", "runs"), [("x", ["x"]), ("y", [])])
+async def test_a_yes_that_comes_before_its_question_is_to_the_very_same_question(
+    rounds: Any, name: str, runs: list[str]
+) -> None:
+    """Attack: a client repeats a request without its state, as some do, and what it is asked by then is another thing,
+    as where a server changed meanwhile. Source: ours."""
+    asked = await rounds("drop", {"name": "x"})
+    (key,) = asked.input_requests
+    again = await rounds("drop", {"name": name}, {key: YES})
+    assert rounds.plugin.runs == runs
+    assert bool(runs) is not hasattr(again, "input_requests")
+
+
 @pytest.mark.parametrize("change", ["state", "arguments", "tool"])
 async def test_another_state_another_call_or_another_tool_resumes_nothing(rounds: Any, change: str) -> None:
     asked = await rounds("drop", {"name": "x"})
@@ -601,7 +614,13 @@ def test_any_params_are_answered_and_nothing_runs_that_nobody_accepted(calls: li
             open_host({"strict": True}, [plugin]) as host,
             Client(make_server(host), mode="2026-07-28", cache=None, **Person().callbacks) as client,
         ):
+            asked = await client.session.call_tool("drop", {"name": "x"}, allow_input_required=True)
+            (key,) = asked.input_requests
             for params in calls:
+                if isinstance(given := params.get("inputResponses"), dict):
+                    params["inputResponses"] = {
+                        key if name == "confirm-1" else name: one for name, one in given.items()
+                    }
                 request = _Anything(method="tools/call", params=params)
                 number = kind = None
                 try:
@@ -610,7 +629,7 @@ def test_any_params_are_answered_and_nothing_runs_that_nobody_accepted(calls: li
                     number = problem.code
                 assert (number in (-32602, -32001)) ^ (kind in ("complete", "input_required"))
             given = [one["inputResponses"] for one in calls if isinstance(one.get("inputResponses"), dict)]
-            answers = [one.get("confirm-1") for one in given]
+            answers = [one.get(key) for one in given]
             accepted = sum(isinstance(one, dict) and one.get("action") == "accept" for one in answers)
             assert plugin.runs.count("x") <= accepted
 

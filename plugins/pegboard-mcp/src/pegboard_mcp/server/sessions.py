@@ -9,6 +9,7 @@ up in a weak table: it goes when the SDK lets go of the connection, on whatever 
 
 from __future__ import annotations
 
+import hashlib
 import json
 import weakref
 from collections import OrderedDict
@@ -120,10 +121,14 @@ class Connected:
         exchange = self.exchange_of(asked.tool.name, can=mode)
         if exchange is None:
             raise nobody_to_ask(asked)
-        key = exchange.key_for("elicit" if asked.schema is not None or asked.url is not None else "confirm")
-        answer = (
-            await exchange.ask({key: {"method": ELICIT, "params": _params_of(asked, key, self._may_remember(asked))}})
-        )[key]
+        kind = "elicit" if asked.schema is not None or asked.url is not None else "confirm"
+        params = _params_of(asked, self._may_remember(asked))
+        # An answer may come before its question, and a yes is to what was asked: so the key is of these very words.
+        said = json.dumps(params, sort_keys=True).encode("utf-8", "surrogatepass")
+        key = exchange.key_for(f"{kind}-{hashlib.sha256(said).hexdigest()[:16]}")
+        if asked.url is not None:
+            params["elicitationId"] = f"{asked.session.id}-{key}"
+        answer = (await exchange.ask({key: {"method": ELICIT, "params": params}}))[key]
         if answer["action"] != "accept":
             return False if answer["action"] == "decline" else None
         content = answer.get("content") or {}
@@ -153,10 +158,10 @@ def nobody_to_ask(asked: Confirmation) -> ToolError:
     )
 
 
-def _params_of(asked: Confirmation, key: str, may_remember: bool) -> dict[str, Any]:
+def _params_of(asked: Confirmation, may_remember: bool) -> dict[str, Any]:
     message = _message_of(asked)
     if asked.url is not None:
-        return {"mode": "url", "message": message, "url": asked.url, "elicitationId": f"{asked.session.id}-{key}"}
+        return {"mode": "url", "message": message, "url": asked.url}
     schema = asked.schema if asked.schema is not None else REMEMBER if may_remember else NOTHING
     return {"mode": "form", "message": message, "requestedSchema": schema}
 
