@@ -21,11 +21,14 @@ from typing import Any
 import pytest
 import trio
 
-from pegboard import open_host
+from pegboard import ConfigError, load_board, open_host
 from pegboard.testing import assert_ok
 from pegboard_confine import sandbox
 from pegboard_confine.sandbox import why_not
+from pegboard_mcp.checks import check_confinement
 from pegboard_mcp.client.transports._box import CERTIFICATES
+from pegboard_mcp.definitions import ServerSettings
+from pegboard_mcp.settings import McpSettings
 
 KIT = Path(__file__).parent / "kit" / "confined.py"
 SECRET = "a secret key of the person"
@@ -92,6 +95,16 @@ def table_of(stage: dict[str, Any], **more: Any) -> dict[str, Any]:
     given = {"read": [stage["read"]], "write": [stage["write"]], "network": [f"localhost:{port}"], **BOUNDS}
     table = {"command": sys.executable, "args": [str(KIT)], "confine": True, **given, **more}
     return {"plugins": {"mcp": {"servers": {"attacker": table}, "lock": "off", "remember": False}}}
+
+
+def table_servers(stage: dict[str, Any], **more: Any) -> dict[str, ServerSettings]:
+    """The servers of that table, as settings."""
+    (table,) = table_of(stage, **more)["plugins"]["mcp"]["servers"].values()
+    return {
+        "attacker": ServerSettings(
+            **{**table, **{key: tuple(table[key]) for key in ("args", "read", "write", "network")}}
+        )
+    }
 
 
 @pytest.fixture
@@ -209,9 +222,44 @@ async def test_where_nothing_can_be_confined_it_is_said_and_nothing_is_started(
     assert "confine = false" in reason
 
 
+PARTS = [
+    *(("read", path) for path in ("/", "//", "/proc", "/proc/1", "/dev", "/sys", "/usr/..", "/proc/../")),
+    *(("write", path) for path in ("/", "/usr", "/bin", "/etc", "/lib", "/boot", "/run", "/etc/../etc")),
+]
+
+
+@pytest.mark.parametrize(("key", "path"), PARTS, ids=lambda one: str(one))
+def test_no_part_of_the_system_is_given(key: str, path: str, stage: dict[str, Any]) -> None:
+    """With the host's /proc it would read the files of every process; who writes into /usr writes what all run."""
+    with pytest.raises(ConfigError, match=rf"{key}\[0\]: expected a folder or a file that it is to work with"):
+        load_board(table_of(stage, **{key: [path]}), plugins=["mcp"])
+
+
+def test_a_home_that_is_given_is_told(stage: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """`read = ["~"]` is what people write first."""
+    monkeypatch.setenv("HOME", stage["home"])
+    settings = McpSettings(servers=table_servers(stage, read=["~"]))
+    told = [one for one in check_confinement(settings) if one.what == "a confined server reads credentials"]
+    assert [(one.where, one.severity) for one in told] == [("attacker", "warning")]
+    assert stage["home"] in told[0].why
+
+
+@pytest.mark.usefixtures("own_home")
+async def test_a_sandbox_without_a_filter_is_told_at_the_start_and_by_doctor(
+    stage: dict[str, Any], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("platform.machine", lambda: "riscv64")
+    table = table_of(stage)
+    async with open_host(table, plugins=["mcp"]) as host:
+        assert_ok(await host.session().call("try_all", {"about": {**stage, "only": "none"}}, timeout_s=60))
+    assert "it is confined without a filter of system calls" in caplog.text
+    told = [one.what for one in check_confinement(McpSettings(servers=table_servers(stage)))]
+    assert "confined servers may make every system call" in told
+
+
 HOST = """
 import sys, trio
-from pegboard import open_host
+from pegboard import ConfigError, load_board, open_host
 async def main():
     async with open_host({config}, plugins=["mcp"]) as host:
         print((await host.session().call("stay", {{"about": {stage}}}, timeout_s=60)).text, flush=True)

@@ -21,6 +21,8 @@ __all__ = [
     "INSTALL",
     "NAMESPACES",
     "NETWORK_FILES",
+    "NOT_GIVEN",
+    "NOT_WRITTEN",
     "PROC_HIDDEN",
     "PROC_READ_ONLY",
     "SCRATCH_BYTES",
@@ -45,6 +47,16 @@ INSTALL = "install bubblewrap (Debian: apt-get install bubblewrap)"
 """
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 """What programs themselves are made of; shown read-only.
+
+.. versionadded:: 0.1
+"""
+NOT_GIVEN = frozenset(["/", "/dev", "/proc", "/sys"])
+"""What a sandbox has of its own: that of the host is given to nobody.
+
+.. versionadded:: 0.1
+"""
+NOT_WRITTEN = frozenset([*SYSTEM, *map(os.path.realpath, SYSTEM), "/boot", "/etc", "/run", "/var/run"])
+"""What everybody's programs are made of, and what starts them.
 
 .. versionadded:: 0.1
 """

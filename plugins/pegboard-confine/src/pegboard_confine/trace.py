@@ -22,7 +22,7 @@ from pegboard_confine.bubblewrap import SYSTEM, within
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Wanted", "is_credential", "trace_words", "wanted_in"]
+__all__ = ["Wanted", "holds_credentials", "is_credential", "trace_words", "wanted_in"]
 
 MAX_LINES = 2_000_000
 OF_THE_SYSTEM = (*SYSTEM, "/proc", "/sys", "/dev", "/run", "/var/run", "/etc", "/home/confined")
@@ -109,7 +109,7 @@ def wanted_in(lines: Iterable[str], cwd: str, given: Iterable[str], writable: It
         there = path if os.path.exists(path) else os.path.dirname(path)  # noqa: PTH110
         if there != path and (not changes or not os.path.isdir(there) or within(home, (there,))):  # noqa: PTH112
             continue
-        if is_credential(path) or any(os.path.lexists(os.path.join(there, one)) for one in OF_A_HOME):
+        if is_credential(path) or holds_credentials(there):
             refused.add(path)
         elif _is_wide(there):
             wide.add(there)
@@ -130,6 +130,14 @@ def is_credential(path: str) -> bool:
     .. versionadded:: 0.1
     """
     return _CREDENTIAL.search(path) is not None
+
+
+def holds_credentials(folder: str) -> bool:
+    """Whether a folder is somebody's home, as far as what lies in it tells.
+
+    .. versionadded:: 0.1
+    """
+    return any(os.path.lexists(os.path.join(folder, one)) for one in OF_A_HOME)
 
 
 def _folders(paths: set[str]) -> set[str]:

@@ -59,15 +59,28 @@ def check_confinement(settings: McpSettings) -> Iterator[Finding]:
     import os
 
     from pegboard_confine.bounds import unbounded_together
+    from pegboard_confine.kernel import can_forbid
+    from pegboard_confine.trace import holds_credentials
 
-    confined = [one.name for one in settings.definitions() if one.confine]
+    definitions = [one for one in settings.definitions() if one.confine]
+    confined = [one.name for one in definitions]
     if not confined:
         return
+    for one in definitions:
+        for folder in filter(holds_credentials, (*one.read, *one.write)):
+            why = f"{folder} has keys and credentials in it, as a home has, and the server reads all of it"
+            yield Finding("a confined server reads credentials", one.name, why, "name the folders it needs", "warning")
     where = ", ".join(confined[:SHOWN]) + (f" and {len(confined) - SHOWN} more" if len(confined) > SHOWN else "")
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         why = "the host runs as root: to the kernel its servers are root's too, who may read what only root may in the "
         why += "folders that they are given, and whose processes are not counted"
         yield Finding("confined servers run as root", where, why, "run pegboard as a user of its own", "warning")
+    if not can_forbid():
+        why = (
+            "no filter of system calls is known for this processor: sockets to the host of a virtual machine, the keys "
+        )
+        why += "of the user and tracing are not refused, and the kernel's own faults are nearer"
+        yield Finding("confined servers may make every system call", where, why, "use x86_64 or aarch64", "warning")
     if left := unbounded_together():
         why = f"each of their processes is bounded, and nothing bounds {' and '.join(left)} of all of them together"
         fix = "start the host in a group that is: systemd-run --user --scope -p MemoryMax=8G -p TasksMax=1000 "

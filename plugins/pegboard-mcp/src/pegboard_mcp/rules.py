@@ -452,6 +452,9 @@ class TableRules:
             and "confine" not in {fault.path[0] for fault in self.faults if fault.path}
         ):
             self._fault(given[0], "`confine = true` beside it", "nothing", "write confine = true, or take it out")
+        for key in ("read", "write") if self._settings.confine else ():
+            for at, folder in enumerate(getattr(self._settings, key)):
+                self._check_given(key, at, folder)
         for at, entry in enumerate(self._settings.network):
             from pegboard_confine.network import read_entry
 
@@ -460,6 +463,17 @@ class TableRules:
             except ValueError:
                 hint = 'as in network = ["api.example.org", "10.0.0.5:5432"]; a port that is not said is 443'
                 self._fault(("network", at), "a host, with a port or without", _quoted(entry), hint)
+
+    def _check_given(self, key: str, at: int, text: str) -> None:
+        """Nothing that a sandbox is made of is given: it would see the processes of others, or change programs that all
+        run."""
+        from pegboard_confine.bubblewrap import NOT_GIVEN, NOT_WRITTEN, within
+
+        expanded = os.path.expanduser(text)  # noqa: PTH111 - what is wrong with it is said where it is resolved
+        path = os.path.realpath(self._base / expanded)
+        if path in NOT_GIVEN or within(path, ("/proc",)) or (key == "write" and path in NOT_WRITTEN):
+            hint = f'as in {key} = ["./docs"]; what it needs of the system it sees'
+            self._fault((key, at), "a folder or a file that it is to work with", "a part of the system", hint)
 
     def _check_encoding(self) -> None:
         encoding = self._settings.encoding

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 from pegboard.config import files_in_use, private_folder, user_folder
 from pegboard_confine.bounds import Bounds
+from pegboard_confine.kernel import can_forbid
 from pegboard_confine.network import Rules
 from pegboard_confine.sandbox import Box, ConfineError, Policy, home_error, prepare
 from pegboard_mcp.client._errors import LinkError
@@ -48,6 +49,7 @@ BEGUN = "begun"
 """Beside its home, where it sees nothing: the server has run."""
 INSTALLING = "installing"
 """Beside its home: an install began there, and has not ended well."""
+UNFILTERED = "it is confined without a filter of system calls: none is known for this processor"
 _OF_MANAGERS = re.compile(r"(?i)(?:npm_config|uv|pip|pipx)_")
 
 
@@ -161,6 +163,8 @@ async def make_box(definition: ServerDefinition, argv: Sequence[str], own: Mappi
         if not installs:
             (folder / BEGUN).touch(0o600)
 
+    if not can_forbid():
+        logging.getLogger(f"pegboard.mcp.server.{definition.name}").warning("%s", UNFILTERED)
     policy = policy_of(definition, os.environ, own, installs=installs)
     learned = None if installs else definition.learned
     try:
