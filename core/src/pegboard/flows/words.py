@@ -372,7 +372,8 @@ class WordsRead:
                 self._take_in()
             kept = self._kept()
             judged = [(strictness(one.label), one) for generation in kept for one in generation.passages.values()]
-        judged.sort(key=itemgetter(0), reverse=True)
+        if len(judged) > 1:
+            judged.sort(key=itemgetter(0), reverse=True)
         passages = [one for strict, one in judged if strict]
         if not passages:
             return []
@@ -381,8 +382,9 @@ class WordsRead:
         found: list[Match] = []
         weak: list[Leaf] = []
         named: set[str] = set()
+        own = self._own
         for leaf in chain(values, _others(values, keys)):
-            if hash(leaf.text) in self._own:
+            if own and hash(leaf.text) in own:
                 continue
             if leaf.is_weak:
                 weak.append(leaf)
