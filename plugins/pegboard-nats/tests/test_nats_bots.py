@@ -131,6 +131,21 @@ async def test_what_a_bot_has_read_is_not_forgotten_with_its_request(nats_server
     assert others["ok"]
 
 
+async def test_a_bot_is_told_no_key(nats_server: NatsServer, prefix: str) -> None:
+    """What a bot is told goes to a model of its own, as what a client of the gateway is."""
+    key = "gh" + "p_" + "aB3dE5gH7j" * 4
+
+    @tool(read_only=True)
+    async def notes() -> str:
+        """Read notes."""
+        return f"deploy with {key}"
+
+    async with serving(Servers(urls=(nats_server.url,)), prefix, notes), bot(nats_server) as client:
+        ((_, read),) = await ask(client, f"{prefix}.llm.call.ada", {"name": "notes"})
+    assert read["content"][0]["text"] == "deploy with [masked: GitHub token]"
+    assert key not in json.dumps(read)
+
+
 async def test_tools_are_listed_page_by_page(nats_server: NatsServer, prefix: str) -> None:
     def made(number: int) -> Tool:
         @tool(name=f"t{number:03}", description="x" * 900)

@@ -159,7 +159,7 @@ class Bots:
         verb, _, user = message.subject.removeprefix(f"{self._prefix}.").partition(".")
         try:
             request = _read(verb, message.payload)
-            session = self._host.session(user_id=wire.unescape(user), channel="nats")
+            session = self._host.session(user_id=wire.unescape(user), channel="nats", masks_secrets=True)
             self._readers.join(session)
             await answers.send(await getattr(self, f"_{verb}")(session, request, answers))
         except ToolError as problem:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 import itertools
 import json
@@ -78,6 +79,13 @@ def test_every_output_of_the_issue_is_there(shop: dict[str, Any]) -> None:
         "skill.md",
         "tests/test_tools_of_shop_tools.py",
     }
+
+
+def test_what_langchain_hands_to_a_model_has_no_keys(shop: dict[str, Any]) -> None:
+    """The session of the adapter masks, as those of chat, MCP and the gateway do."""
+    tree = ast.parse(render(shop)["adapters/langchain_tools.py"])
+    calls = [one for one in ast.walk(tree) if isinstance(one, ast.Call) and ast.unparse(one.func) == "host.session"]
+    assert [{key.arg: ast.unparse(key.value) for key in one.keywords}["masks_secrets"] for one in calls] == ["True"]
 
 
 LEAN = {"README.md", "mcp.json", "pegboard.toml", "shop-tools/SKILL.md", "skill.md"}

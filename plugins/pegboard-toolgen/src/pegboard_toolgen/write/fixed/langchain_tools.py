@@ -58,7 +58,7 @@ def open_tools(
     # The path in full: the working directory is the caller's.
     files = {"plugins": {"manifest": {"files": [str(Path(manifest).resolve())]}}}
     with open_host_sync(config, overrides=files) as host:
-        session = host.session(user_id=user_id)
+        session = host.session(user_id=user_id, masks_secrets=True)  # a model reads the results
         yield [_tool(session, entry, defs) for entry in document["tools"]]
 
 
