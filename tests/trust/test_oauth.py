@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -24,7 +25,9 @@ from mcp.client.auth import AuthorizationCodeResult, OAuthFlowError, OAuthTokenE
 
 from pegboard_mcp.client import oauth
 from pegboard_mcp.client._errors import LinkError
+from pegboard_mcp.client.transports import _web
 from pegboard_mcp.definitions import ServerDefinition
+from pegboard_mcp.secrets import issued_by, note_issued
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,6 +47,8 @@ class Attacker:
         self.issuer = says.pop("as_issuer", EVIL)
         self.resource = says.pop("resource", SERVER)
         self.challenge = says.pop("challenge", "")
+        self.token_answer: bytes | dict[str, Any] = says.pop("token_answer", {})
+        self.status: int = says.pop("status", 200)
 
     def answer(self, request: httpx2.Request) -> httpx2.Response:
         self.asked.append(request)
@@ -71,7 +76,9 @@ class Attacker:
             return give(201, {**json.loads(request.content), "client_id": "c-1", "client_secret": secret})
         if path.endswith("/token"):
             tokens = {name: f"{name}-1 {request.url.host}" for name in ("access_token", "refresh_token")}
-            return give(200, {**tokens, "token_type": "Bearer", "expires_in": 3600})
+            if isinstance(self.token_answer, bytes):
+                return httpx2.Response(self.status, content=self.token_answer, request=request)
+            return give(self.status, {**tokens, "token_type": "Bearer", "expires_in": 3600, **self.token_answer})
         if "authorization" in request.headers and not self.challenge.startswith("again"):
             return give(200, {})
         where = "https://tools.evil.example/.well-known/oauth-protected-resource/mcp"
@@ -184,3 +191,130 @@ async def test_an_honest_server_is_logged_in_at(tmp_path: Path, what: str) -> No
     server = Attacker(**HONEST[what])
     await server.log_in(tmp_path)
     assert len(server.shown) == 1
+
+
+# -- the answer of a token endpoint, and what becomes of tokens
+
+KEY = "gave-1-as-a-Key-of-its-own"
+ODD: dict[str, bytes | dict[str, Any]] = {
+    "a header of its own": {"access_token": f"{KEY}\r\nX-Evil: 1"},
+    "a blank at its end": {"access_token": f"{KEY} "},
+    "NUL": {"access_token": f"{KEY}\0"},
+    "letters that no header has": {"access_token": f"{KEY}\u00e9"},
+    "hidden letters": {"access_token": f"{KEY}\u202e"},
+    "nothing": {"access_token": "", "scope": KEY},
+    "a list": {"access_token": [KEY]},
+    "more than any header": {"access_token": KEY * 2_000},
+    "of another kind": {"access_token": KEY, "token_type": "mac"},
+    "the other one with a line": {"refresh_token": f"{KEY}\n"},
+    "the other one a list": {"refresh_token": [KEY]},
+    "a time that no clock has": {"access_token": KEY, "expires_in": 10**400},
+    "a time that is a text": {"access_token": KEY, "expires_in": KEY},
+    "a form, as GitHub answers": f"access_token={KEY}&token_type=bearer".encode(),
+    "a page": f"<html>{KEY}</html>".encode(),
+    "bytes that are not text": b"\xff\xfe" + KEY.encode(),
+    "much nested": b"[" * 100_000 + KEY.encode(),
+}
+
+
+@pytest.mark.parametrize("status", [200, 400])
+@pytest.mark.parametrize("odd", ODD)
+async def test_an_odd_answer_of_a_token_endpoint_is_told_without_a_word_of_it(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, odd: str, status: int
+) -> None:
+    """Attack: an answer that libraries stumble over, and quote where they complain: in an error, which a model reads,
+    and in a log. Source: CWE-532; RFC 6750, 2.1 (what a token may consist of); h11 names a header that it refuses."""
+    server = Attacker(token_answer=ODD[odd], status=status)
+    definition = ServerDefinition(name="one", transport="http", url=SERVER)
+    _web.mask_logs(definition)  # as where a client is opened
+    faults = (LinkError, OAuthFlowError, OAuthTokenError)
+    with caplog.at_level(0), trio.fail_after(20), pytest.raises(faults) as refused:
+        await server.log_in(tmp_path)
+    told = _web.fault_of(refused.value, definition).explanation
+    assert KEY not in told
+    assert told.isprintable()
+    assert KEY not in caplog.text
+    assert not [one for one in server.asked if KEY in f"{one.headers!r}"]
+    assert KEY not in "".join(file.read_text() for file in tmp_path.rglob("*") if file.is_file())
+
+
+@pytest.mark.parametrize("time", [0, -1, None, "3600", 10**12])
+async def test_a_token_counts_whatever_its_time_says(tmp_path: Path, time: Any) -> None:
+    server = Attacker(token_answer={"expires_in": time})
+    await server.log_in(tmp_path)
+    again = Attacker()
+    await again.log_in(tmp_path)
+    assert again.shown == []
+    assert len(again.asked) == 1
+
+
+async def test_what_a_server_gave_goes_to_no_other_and_to_no_model(host_with: Any, tmp_path: Path) -> None:
+    """Attack: a server answers with the token that it was sent, so that a model hands it on to another one. Source:
+    "token passthrough", MCP specification 2025-11-25, "Security best practices"."""
+    from pegboard_mcp import plugin
+
+    servers = {name: {"url": f"https://{name}.example/mcp", "oauth": True} for name in ("far", "other")}
+    host = await host_with(plugin, config={"plugins": {"mcp": {"servers": servers, "remember": False}}})
+    session = host.session(masks_secrets=True)
+    assert session.masked({"a": KEY}) == {"a": KEY}
+    note_issued("far", "https://far.example/mcp", KEY, None, "")
+    assert KEY not in str(session.masked({"a": f"It is {KEY}."}))
+    assert KEY not in str(session.masked({"a": KEY}, target="other"))
+    assert session.masked({"a": KEY}, target="far") == {"a": KEY}
+    for number in range(100):  # each hour another
+        note_issued("far", "https://far.example/mcp", f"{KEY}{number}")
+    assert len(issued_by("far", "https://far.example/mcp")) < 20
+    assert f"{KEY}99" not in str(session.masked({"a": f"{KEY}99"}))
+
+
+async def test_what_a_login_gave_is_known_as_the_servers(tmp_path: Path) -> None:
+    await Attacker().log_in(tmp_path)
+    keys = {"access_token-1 login.evil.example", "refresh_token-1 login.evil.example", "cs-1 login.evil.example"}
+    assert keys <= set(issued_by("one", SERVER))
+
+
+NAMES = (
+    "work", "Work", "WORK", "w\u00f6rk", "w-rk", "w rk", "w/rk", "../work", "\u0434\u043e\u043c", "\u0434\u0443\u043c",
+    "a" * 40, "a" * 41, "a" * 42, "\ud800", "wor\u043a",
+)  # fmt: skip
+
+
+def test_no_two_servers_share_tokens_however_their_names_are_written() -> None:
+    """Attack: a server is named so that it is given what another one of the same address has, as that of another
+    account. Source: collisions of names that were made fit for files (CWE-706)."""
+    keys = [oauth.key_of(ServerDefinition(name=name, transport="http", url=SERVER)).lower() for name in NAMES]
+    assert len(set(keys)) == len(NAMES)
+    assert all(key.isascii() and len(key) < 60 and "/" not in key and "." not in key for key in keys)
+
+
+def link_to_another(place: Path) -> None:
+    (place.parent / "other").write_text("theirs")
+    place.symlink_to("other")
+
+
+def open_to_all(place: Path) -> None:
+    place.write_text("theirs")
+    place.chmod(0o666)
+
+
+PLACES: dict[str, Any] = {
+    "a link to another's": link_to_another,
+    "a link to nothing": lambda place: place.symlink_to("nowhere"),
+    "open to all": open_to_all,
+    "a pipe": os.mkfifo,
+}
+
+
+@pytest.mark.parametrize("what", PLACES)
+def test_what_lies_where_tokens_are_kept_is_not_read_and_is_replaced(tmp_path: Path, what: str) -> None:
+    vault, place = oauth.Vault(tmp_path / "tokens"), tmp_path / "tokens" / "one.json"
+    place.parent.mkdir(mode=0o755)
+    PLACES[what](place)
+    if what != "a link to another's":  # it has a mode that nobody else can read, or it is not read
+        assert vault.read("one") is None
+    vault.write("one", "mine")
+    assert vault.read("one") == "mine"
+    assert not place.is_symlink()
+    assert (place.stat().st_mode & 0o777, place.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+    if (place.parent / "other").exists():
+        assert (place.parent / "other").read_text() == "theirs"

@@ -460,7 +460,7 @@ async def test_a_broken_file_is_not_a_token(vault: oauth.Vault) -> None:
     definition = ServerDefinition(name="one", transport="http", url="http://x/mcp")
     for text in ("{", "[]", '{"tokens": 5}', '{"tokens": {"access_token": 5}}', "\x00"):
         vault.write(oauth.key_of(definition), text)
-        storage = oauth._Storage(oauth.key_of(definition), vault)
+        storage = oauth._Storage(definition, vault)
         assert await storage.get_tokens() is None
         assert await storage.get_client_info() is None
 

@@ -21,6 +21,7 @@ from urllib.parse import quote
 
 import attrs
 
+from pegboard import secrets
 from pegboard._encodings import decoded
 from pegboard.content import CONTENT_TYPES, TextContent, text_in
 from pegboard.errors import ErrorCode, Retry, ToolError
@@ -110,6 +111,7 @@ class SecretMask:
         self._own = own
         self._is_third_party = is_third_party
         self._known: dict[str, str] | None = None
+        self._asked_at = secrets.changes
         self._told: set[tuple[str, str]] = set()
 
     def mask_result(self, tool: Tool, result: ToolResult) -> ToolResult:
@@ -266,7 +268,8 @@ class SecretMask:
 
     def _values(self) -> dict[str, str]:
         """Every form in which a known secret may stand in a text, the longest first, and the secret."""
-        if self._known is None:
+        if self._known is None or self._asked_at != secrets.changes:
+            self._asked_at = secrets.changes
             forms = {form: value for value in self._ask_known() if is_distinct(value) for form in forms_of(value)}
             self._known = dict(sorted(forms.items(), key=lambda item: -len(item[0])))
         return self._known

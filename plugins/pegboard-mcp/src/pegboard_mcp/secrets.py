@@ -42,6 +42,27 @@ def secrets_of(
     return {secret for secret in found if len(secret) >= MIN_SECRET}
 
 
+_issued: dict[tuple[str, str | None], tuple[str, ...]] = {}
+"""Keys that servers gave us as we logged in, by name and URL, the newest last."""
+MAX_ISSUED = 16
+
+
+def note_issued(name: str, url: str | None, *keys: str | None) -> None:
+    """Note keys that belong to a server since it gave them to us, so that they go to no other and to no model."""
+    from pegboard.secrets import note_change
+
+    known = _issued.get((name, url), ())
+    new = [key for key in keys if key and len(key) >= MIN_SECRET and key not in known]
+    if new:
+        _issued[name, url] = (*known, *new)[-MAX_ISSUED:]
+        note_change()
+
+
+def issued_by(name: str, url: str | None) -> tuple[str, ...]:
+    """The keys that a server gave us."""
+    return _issued.get((name, url), ())
+
+
 def secrets_of_host(environ: Mapping[str, str]) -> list[str]:
     """The values of the host's variables whose names look like secrets'."""
     named = ((name, value) for name, value in environ.items() if name not in _FOLDERS and looks_secret(name))

@@ -42,6 +42,8 @@ from pegboard_httpclient import LOOPBACK
 from pegboard_mcp.client._errors import LinkError
 from pegboard_mcp.client.transports._link import shorten
 from pegboard_mcp.client.transports._web import mask_also
+from pegboard_mcp.files import open_regular
+from pegboard_mcp.secrets import note_issued
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
@@ -61,9 +63,13 @@ PAGE = "<!doctype html><meta charset=utf-8><title>Pegboard</title><p>{}"
 
 
 def key_of(definition: ServerDefinition) -> str:
-    """Under what the tokens of a server are kept: its name, and a hash of its URL."""
-    name = re.sub(r"[^A-Za-z0-9_-]", "-", definition.name)[:40]
-    return f"{name}-{hashlib.sha256((definition.url or '').encode()).hexdigest()[:16]}"
+    """Under what the tokens of a server are kept: its name, and a hash of its URL; of the name, too, where that is not
+    what stands there, or is not for a system that does not tell upper case from lower."""
+    name, url = definition.name, definition.url or ""
+    told = re.sub(r"[^A-Za-z0-9_-]", "-", name)[:40]
+    is_plain = told == name == name.lower()
+    digest = hashlib.sha256((url if is_plain else f"{url}\n{name}").encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{told}-{digest[:16]}"
 
 
 def may_name(server: str, url: str) -> bool:
@@ -144,7 +150,7 @@ class Vault:
                 if found is not None:
                     return found
         try:
-            with self._file(key).open("rb") as file:
+            with open_regular(self._file(key)) as file:
                 if os.fstat(file.fileno()).st_mode & 0o077:
                     return None  # others could have read it, or written it
                 return file.read(STORED_BYTES).decode()
@@ -190,8 +196,11 @@ def _keyring_error() -> type[Exception]:
 class _Storage:
     """The SDK's `TokenStorage`, and beside it what the SDK forgets."""
 
-    def __init__(self, key: str, vault: Vault, client: OAuthClientInformationFull | None = None) -> None:
-        self._key = key
+    def __init__(
+        self, definition: ServerDefinition, vault: Vault, client: OAuthClientInformationFull | None = None
+    ) -> None:
+        self._definition = definition
+        self._key = key_of(definition)
         self._client = client
         self._vault = vault
         self._kept: dict[str, Any] | None = None
@@ -204,8 +213,10 @@ class _Storage:
         """The tokens, and to the provider when they expire and where they are renewed."""
         kept = await self._load()
         tokens = self._as(OAuthToken, kept.get("tokens"))
+        if tokens is not None and _why_unfit(tokens) is not None:
+            return None
         if tokens is not None and self.provider is not None:
-            _hide(tokens)
+            self._hide(tokens.access_token, tokens.refresh_token)
             context = self.provider.context
             expires = kept.get("expires_at")
             context.token_expiry_time = float(expires) if isinstance(expires, int | float) else None
@@ -213,8 +224,20 @@ class _Storage:
         return tokens
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
-        """Keep the tokens."""
-        _hide(tokens)
+        """Keep the tokens.
+
+        Raises:
+            LinkError: they are not such as can be sent.
+        """
+        self._hide(tokens.access_token, tokens.refresh_token)
+        if (why := _why_unfit(tokens)) is not None:
+            if self.provider is not None:
+                self.provider.context.clear_tokens()
+            raise LinkError("unauthorized", why, "Ask whoever runs its authorization server.")
+        if tokens.expires_in is not None and tokens.expires_in <= 0:  # of use all the same, until it is refused
+            tokens.expires_in = None
+            if self.provider is not None:
+                self.provider.context.token_expiry_time = None
         kept = await self._load()
         kept["tokens"] = tokens.model_dump(mode="json", exclude_none=True)
         kept["expires_at"] = time.time() + tokens.expires_in if tokens.expires_in else None
@@ -226,12 +249,13 @@ class _Storage:
         """What we are registered as: as configured, or as we registered ourselves."""
         if self._client is not None:
             return self._client
-        return self._as(OAuthClientInformationFull, (await self._load()).get("client"))
+        client = self._as(OAuthClientInformationFull, (await self._load()).get("client"))
+        self._hide(None if client is None else client.client_secret)
+        return client
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
         """Keep what we are registered as."""
-        if client_info.client_secret:
-            mask_also(client_info.client_secret)
+        self._hide(client_info.client_secret)
         (await self._load())["client"] = client_info.model_dump(mode="json", exclude_none=True)
         await self._save()
 
@@ -249,6 +273,11 @@ class _Storage:
         text = json.dumps(self._kept)
         await trio.to_thread.run_sync(self._vault.write, self._key, text)
 
+    def _hide(self, *keys: str | None) -> None:
+        """They are the server's: libraries log none of them, and nobody else is sent them, nor a model."""
+        mask_also(*filter(None, keys))
+        note_issued(self._definition.name, self._definition.url, *keys)
+
     @staticmethod
     def _as(kind: type[M], value: Any) -> M | None:
         try:
@@ -257,10 +286,12 @@ class _Storage:
             return None
 
 
-def _hide(tokens: OAuthToken) -> None:
-    for token in (tokens.access_token, tokens.refresh_token):
-        if token:
-            mask_also(token)
+def _why_unfit(tokens: OAuthToken) -> str | None:
+    """Why tokens cannot be sent; None: they can. What libraries say of such a header has the token in it."""
+    for name, token in (("access", tokens.access_token), ("refresh", tokens.refresh_token or "-")):
+        if not re.fullmatch(r"[!-~](?:[ -~]{0,16000}[!-~])?", token):  # VSCHAR (RFC 6749, A.12) as a header has it
+            return f"the {name} token that it was given is not one line of letters, digits and signs of ASCII"
+    return None
 
 
 class _Login:
@@ -426,6 +457,9 @@ class Auth(httpx2.Auth):
                 outgoing = await flow.asend(response)
         except StopAsyncIteration:
             return
+        except (OverflowError, UnicodeDecodeError):
+            why = "its authorization server answers with a time that no clock has, or with other bytes than text"
+            raise LinkError("unauthorized", why, "Ask whoever runs it.") from None
         finally:
             self._login.asking -= elicitation
             await flow.aclose()
@@ -464,7 +498,7 @@ def make_auth(definition: ServerDefinition, *, vault: Vault | None = None, say: 
     .. versionadded:: 0.1
     """
     login = _Login(definition, say)
-    storage = _Storage(key_of(definition), vault or Vault(), _registered(definition, login))
+    storage = _Storage(definition, vault or Vault(), _registered(definition, login))
     metadata = (OAuthClientMetadata if definition.oauth_scope is None else _Asked)(
         client_name="Pegboard",
         redirect_uris=[AnyUrl(login.address)],

@@ -20,6 +20,7 @@ from pegboard_mcp.client.elicitation import Elicitation
 from pegboard_mcp.client.journal import Journal
 from pegboard_mcp.client.lifecycle import Lifecycle, wrong_sdk
 from pegboard_mcp.client.lists import Lists
+from pegboard_mcp.secrets import issued_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -85,7 +86,8 @@ class McpSource:
     @property
     def secrets(self) -> frozenset[str]:
         """The keys and passwords that belong to it: they are sent to no other server, and shown to no model."""
-        return self.definition.keys
+        issued = issued_by(self.name, self.definition.url)
+        return self.definition.keys.union(issued) if issued else self.definition.keys
 
     @property
     def listing(self) -> Listing | None:

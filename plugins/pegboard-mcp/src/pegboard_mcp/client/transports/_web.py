@@ -42,7 +42,8 @@ SESSION, VERSION = "mcp-session-id", "mcp-protocol-version"
 LOST_S = 0.2
 """How long answers that are on their way still come in after a link is lost."""
 WRITE_S = 60.0
-QUIET = (*HTTP_LOGGERS, "mcp.client.streamable_http", "mcp.client.auth.oauth2", "mcp.client.auth.utils")
+OF_LOGINS = ("mcp.client.auth.oauth2", "mcp.client.auth.utils")
+QUIET = (*HTTP_LOGGERS, "mcp.client.streamable_http", *OF_LOGINS)
 """Loggers of libraries that write out URLs, headers and answers."""
 
 
@@ -347,7 +348,7 @@ def fault_of(fault: BaseException, definition: ServerDefinition) -> LinkError:
     elif isinstance(fault, httpx2.UnsupportedProtocol | httpx2.InvalidURL):
         kind, why, fix = "refused", "its `url` is not an HTTP address", "Begin `url` with http:// or https://."
     else:
-        reason = shorten(definition.mask(str(fault)), 120)
+        reason = shorten(_hide(definition.mask(str(fault))), 120)
         why = f"the connection broke: {reason or type(fault).__name__}"
         fix = "Try again; look into the log of the server if it happens again."
     return LinkError(kind, why, fix)
@@ -422,7 +423,21 @@ def _hide(text: str) -> str:
     return mask_text(text)
 
 
-_MASK = LogMask(_hide)
+class _LoginMask(LogMask):
+    """The same without tracebacks: what was raised of a login holds the answer, and what is a key in one that was not
+    understood nobody knows."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Mask the line where it stands; always True."""
+        raised = record.exc_info[0] if record.exc_info else None
+        record.exc_info = record.exc_text = None
+        super().filter(record)
+        if raised is not None:
+            record.msg = f"{record.msg} ({raised.__name__})"
+        return True
+
+
+_MASK, _LOGIN_MASK = LogMask(_hide), _LoginMask(_hide)
 
 
 def mask_logs(definition: ServerDefinition) -> None:
@@ -434,4 +449,5 @@ def mask_also(*found: str) -> None:
     """From now on the libraries log none of these."""
     _SECRETS.update(found)
     for name in QUIET:
-        logging.getLogger(name).addFilter(_MASK)  # a filter is added once
+        # A filter is added once.
+        logging.getLogger(name).addFilter(_LOGIN_MASK if name in OF_LOGINS else _MASK)
