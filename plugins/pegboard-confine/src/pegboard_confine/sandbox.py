@@ -358,7 +358,7 @@ def home_error(home: str, problem: OSError) -> ConfineError:
 def _filter(policy: Policy) -> bytes:
     """The filter of its system calls; one that is watched is looked into by strace."""
     forbidden = kernel.BEYOND_NAMESPACES if policy.traced else kernel.BEYOND_PROCESSES
-    return kernel.program_of(forbidden, families=kernel.FAMILIES, namespaces=False)
+    return kernel.program_of(forbidden, families=kernel.FAMILIES, namespaces=False, setuid=False)
 
 
 def _etc(home: str) -> str:

@@ -108,7 +108,7 @@ def _become(job: dict[str, Any], failure: int) -> NoReturn:  # pragma: no cover 
             hard = resource.getrlimit(kind)[1]
             most = value if hard == resource.RLIM_INFINITY else min(value, hard)
             resource.setrlimit(kind, (most, most))
-        if sys.platform == "linux" and (job["alone"] or job["level"] != "bubblewrap"):
+        if sys.platform == "linux":
             _hold(job)
         os.execve(job["words"][0], job["words"], job["environment"])  # noqa: S606 - that no shell starts it is the point
     except BaseException as problem:  # noqa: BLE001 - a forked child has nobody to raise to
@@ -121,7 +121,9 @@ def _hold(job: dict[str, Any]) -> None:  # pragma: no cover - runs in the forked
     sys.path.append(job["kernel"])  # the folder of pegboard_confine, without the package: it has more than is needed
     landlock = importlib.import_module("kernel")
     if job["level"] == "bubblewrap":  # it loads the filter last, since it makes processes until then
-        job["words"][1:1] = ["--seccomp", str(_pipe_of(landlock.program_of(alone=True)))]
+        if job["alone"] or landlock.can_forbid():
+            program = landlock.program_of(alone=job["alone"], namespaces=False, setuid=False)
+            job["words"][1:1] = ["--seccomp", str(_pipe_of(program))]
         return
     landlock.drop_capabilities()
     if job["level"] == "landlock":
