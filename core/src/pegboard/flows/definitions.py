@@ -51,6 +51,9 @@ _WORDS = re.compile(r"(?<!\S)[^\s@/\d]*+[@/\d]\S*+(?:\s++(?=[\d+(.)-])\S++)*+")
 _DATE = re.compile(r"\d{4}-\d\d(-\d\d)?")
 _NUMBER = re.compile(r"[+\d ().-]+")
 MIN_DIGITS = 7
+MAX_SHORT = 20_000
+"""Short words of one source that are kept, and those of one definition more."""
+_SHORT = re.compile(rf"\b\w{{1,{WEAK - 1}}}\b")
 
 
 class Definitions:
@@ -81,18 +84,23 @@ class Definitions:
             if len(self._waiting) > MAX_WAITING:
                 self._take_in()
 
+    def _read_on(self) -> None:
+        with self._lock:  # also where nothing waits: another call may be reading what waited
+            if self._waiting:
+                self._take_in()
+
     def _take_in(self) -> None:
         waiting, self._waiting = self._waiting, []
-        new: dict[Label, list[bytes]] = {}
+        new: dict[Label, list[str]] = {}
         for label, one in waiting:
             text = "\n".join(texts_in(one if isinstance(one, Mapping) else one.public_definition))
             if (known := hash((label, text))) not in self._known:  # a profile has tools of its own that say the same
                 if len(self._known) >= MAX_KNOWN:
                     self._known.clear()
                 self._known.add(known)
-                new.setdefault(label, []).append(_folded(text))
+                new.setdefault(label, []).append(text)
         for label, texts in new.items():
-            self._said.setdefault(label, _Said()).add(b"".join(texts))
+            self._said.setdefault(label, _Said()).add(texts)
 
     def find(
         self,
@@ -124,6 +132,11 @@ class Definitions:
                     yield Match(path, text, (span,), form, place, label)
                     break
 
+    def say(self, words: bytes) -> bool:
+        """Whether one of them says these words, folded: a model that gives them to a tool may have them from there."""
+        self._read_on()
+        return any(said.says(words) for said in list(self._said.values()))
+
     def _said_of(self, place: str, strictness: Callable[[Label], int]) -> tuple[bytes, Label] | None:
         """Who says that place, or of a host one that it is under, and how it is said."""
         for name in (place, *(hosts_above(place.partition(":")[0]) if "@" not in place else ())):
@@ -134,9 +147,7 @@ class Definitions:
 
     def _sayer(self, words: bytes, strictness: Callable[[Label], int]) -> Label | None:
         """Who says it; of several those that are judged most strictly."""
-        with self._lock:  # also where nothing waits: another call may be reading what waited
-            if self._waiting:
-                self._take_in()
+        self._read_on()
         sayers = [label for label, said in list(self._said.items()) if said.holds(words) and strictness(label)]
         return max(sayers, key=strictness) if sayers else None
 
@@ -147,8 +158,12 @@ class _Said:
     def __init__(self) -> None:
         self._folded = bytearray()
         self._grams = Grams(0)
+        self._short: set[bytes] = set()
 
-    def add(self, folded: bytes) -> None:
+    def add(self, texts: list[str]) -> None:
+        folded = b"".join(map(_folded, texts))
+        if len(self._short) < MAX_SHORT:
+            self._short.update(map(fold, {word for text in texts for word in _SHORT.findall(text)}))
         self._folded += folded
         del self._folded[: max(len(self._folded) - MAX_BYTES, 0)]
         if len(self._folded) > self._grams.letters:
@@ -157,6 +172,10 @@ class _Said:
 
     def holds(self, words: bytes) -> bool:
         return self._grams.may_hold(words) and words in self._folded
+
+    def says(self, words: bytes) -> bool:
+        """The same, also of a short word or number, where it stands alone."""
+        return words in self._short if len(words) < WEAK else self.holds(words)
 
 
 def _folded(text: str) -> bytes:

@@ -163,7 +163,7 @@ class Flows:
             reader = session.reads_with or session
             read = self._read.get(reader)
             if read is None:
-                read = self._read[reader] = WordsRead()
+                read = self._read[reader] = WordsRead(self._definitions.say)
             read.note(label, texts, arguments)
 
     def _note_result(self, context: CallContext, result: ToolResult) -> ToolResult:

@@ -239,7 +239,8 @@ class WordsRead:
         dropped: where those texts came from that are no longer kept.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, is_defined: Callable[[bytes], bool] = lambda folded: False) -> None:
+        self._is_defined = is_defined
         self._old, self._new = _Generation(), _Generation()
         self._lock = threading.Lock()
         self._start_waiting()
@@ -331,7 +332,7 @@ class WordsRead:
             if hash(leaf.text) in self._own or self.dropped:  # what was forgotten may have said it
                 continue
             is_read = _alone(leaf, passages) if leaf.is_weak else _in_value(leaf, passages, kept)
-            if is_read is None:
+            if is_read is None and not self._is_defined(leaf.folded):
                 if len(self._own) >= MAX_OWN:
                     self._own.clear()
                 self._own.add(hash(leaf.text))
