@@ -144,6 +144,56 @@ async def test_no_attack_gets_out_of_the_sandbox(
 
 
 @pytest.mark.usefixtures("own_home")
+@pytest.mark.parametrize("key", ["read", "write"])
+async def test_a_folder_that_another_server_made_a_link_of_is_not_given(
+    stage: dict[str, Any], tmp_path: Path, key: str
+) -> None:
+    """Attack: one server makes a link to the keys of the person out of the folder of another, which hands them out."""
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "docs").symlink_to(stage["home"])
+    config = table_of(stage, **{key: [str(project / "docs")]})
+    servers = config["plugins"]["mcp"]["servers"]
+    servers["other"] = {
+        **table_of(stage)["plugins"]["mcp"]["servers"]["attacker"],
+        "write": [str(project)],
+        "prefix": "other_",
+    }
+    async with open_host(config, plugins=["mcp"]) as host:
+        result = await host.session().call("try_all", {"about": stage}, timeout_s=30)
+        others = {**stage, "write": str(project), "only": "reads_them_through_a_link"}
+        held = assert_ok(await host.session().call("other_try_all", {"about": others}, timeout_s=30))
+    assert "is a link out of a folder that another server may write; it was not started" in str(result.error)
+    assert json.loads(held.text)["reads_them_through_a_link"].startswith("held")
+
+
+async def test_a_folder_that_is_led_elsewhere_while_a_sandbox_is_made_is_not_given(tmp_path: Path) -> None:
+    """Attack: what a server is given is looked at, and another that may write there makes a link before it is
+    mounted."""
+    (tmp_path / "w" / "a b").mkdir(parents=True)
+    (tmp_path / "secret").mkdir()
+    given, written = (str(tmp_path / "w" / "a b"),), (str(tmp_path / "w"),)
+    policy = sandbox.Policy(home=str(tmp_path / "own" / "home"), cwd="/tmp", write=given, written=written)
+    for swaps in (False, True):
+        box = await sandbox.prepare(policy, ["/bin/true"])
+        if swaps:
+            (tmp_path / "w" / "a b").rename(tmp_path / "w" / "aside")
+            (tmp_path / "w" / "a b").symlink_to(tmp_path / "secret")
+        process = await trio.lowlevel.open_process(box.words, env=box.environment, pass_fds=box.descriptors)
+        try:
+            if swaps:
+                with pytest.raises(sandbox.ConfineError, match="was led elsewhere while it was started"):
+                    await box.admit(process)
+            else:
+                await box.admit(process)
+                assert await process.wait() == 0
+        finally:
+            process.kill()
+            await process.wait()
+            box.close()
+
+
+@pytest.mark.usefixtures("own_home")
 async def test_a_server_changes_nothing_that_its_host_reads(stage: dict[str, Any], tmp_path: Path) -> None:
     project = tmp_path / "project"
     (project / "inner").mkdir(parents=True)

@@ -16,14 +16,16 @@ interpreter that has to be shown there.
 """
 
 # Paths are words of others here; pathlib would fold what has to be seen as it is.
-# ruff: noqa: PTH100, PTH103, PTH110, PTH114, PTH118, PTH120, PTH123
+# ruff: noqa: PTH100, PTH103, PTH110, PTH114, PTH116, PTH118, PTH120, PTH123
 
 from __future__ import annotations
 
 import contextlib
 import json
 import os
+import re
 import socket
+import stat
 import sys
 from typing import TYPE_CHECKING
 
@@ -50,6 +52,8 @@ HOME = "/home/confined"
 USER = 1000
 BEGIN_S = 10.0
 """How long bubblewrap may take until the program can begin."""
+LOOK_S = 0.005
+"""Between two looks at the mounts of a sandbox."""
 AGAIN_S = 1.0
 """So long is waited for the end of a sandbox that could not be entered."""
 SCRATCH_BYTES = 256_000_000
@@ -65,6 +69,9 @@ FILES = {
     "group": f"confined:x:{USER}:\n",
 }
 """Its own files of /etc."""
+
+Inode = tuple[int, int]
+"""The number of a file system, and that of what lies on it."""
 
 _probed: tuple[tuple[str, ...], str] | None = None
 
@@ -98,6 +105,7 @@ class Policy:
         write: folders and files that it may change.
         files: more that it sees, where they are there.
         kept: what of `write` it may not change: what the host itself reads.
+        written: folders that others may write, who may make links there.
         network: whom it may reach.
         environment: all of its variables, but `HOME`, `PATH`, `LANG` and `TMPDIR`.
         path: the host's `PATH`, of which it gets what it sees.
@@ -114,6 +122,7 @@ class Policy:
     write: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
+    written: tuple[str, ...] = ()
     network: Rules = attrs.field(factory=Rules)
     environment: Mapping[str, str] = attrs.field(factory=dict)
     path: str = os.defpath
@@ -155,21 +164,64 @@ def _kept(policy: Policy) -> list[str]:
     return list(found)
 
 
-def check_folders(policy: Policy) -> None:
+def check_folders(policy: Policy) -> frozenset[Inode]:
     """Require that what is given is there, and that none of it was led elsewhere by who may write.
+
+    Returns:
+        What has to be mounted: of each that lies where somebody may write, who may lead it elsewhere before it is.
 
     Raises:
         ConfineError: it is not.
     """
+    seen: set[Inode] = set()
     for key, paths in (("read", policy.read), ("write", policy.write)):
         for path in paths:
             if not os.path.exists(path):
                 raise ConfineError(f"{path} of its `{key}` does not exist", "Create it, or take it out.")
-            roots = [one for one in policy.write if one != path and within(path, (one,))]
+            roots = [one for one in (*policy.write, *policy.written) if one != path and within(path, (one,))]
             real = os.path.realpath(path)
-            if roots and not within(real, map(os.path.realpath, roots)):
-                why = f"{path} of its `{key}` is a link out of a folder that it may write"
+            if not roots:
+                continue
+            inode = _inode_of(real) if within(real, map(os.path.realpath, roots)) else None
+            if inode is None:
+                own = any(one in policy.write for one in roots)
+                who = "it may write" if own else "another server may write"
+                why = f"{path} of its `{key}` is a link out of a folder that {who}"
                 raise ConfineError(why, "Look who made the link; then remove it, or name where it leads.")
+            seen.add(inode)
+    return frozenset(seen)
+
+
+def _inode_of(path: str) -> Inode | None:
+    """What lies at a path in which there is no link; None: there is one by now."""
+    at = os.open("/", os.O_PATH)
+    try:
+        for name in filter(None, path.split("/")):
+            inner = os.open(name, os.O_PATH | os.O_NOFOLLOW, dir_fd=at)
+            os.close(at)
+            at = inner
+        found = os.fstat(at)
+    except OSError:
+        return None
+    finally:
+        os.close(at)
+    return None if stat.S_ISLNK(found.st_mode) else (found.st_dev, found.st_ino)
+
+
+def _mounted(pid: int) -> tuple[bool, set[Inode]]:
+    """Whether a sandbox has all of its mounts, and what they show."""
+    found: set[Inode] = set()
+    is_done = False
+    with open(f"/proc/{pid}/mountinfo", "rb") as lines:
+        for line in lines:
+            point, options = line.split()[4:6]
+            # The last of the mounts makes the root read-only; a blank stands there as \\040.
+            is_done |= point == b"/" and b"ro" in options.split(b",")
+            place = re.sub(rb"\\([0-7]{3})", lambda octal: bytes([int(octal[1], 8)]), point)
+            with contextlib.suppress(OSError):
+                shown = os.stat(b"/proc/%d/root%s" % (pid, place), follow_symlinks=False)
+                found.add((shown.st_dev, shown.st_ino))
+    return is_done, found
 
 
 class Box:
@@ -185,8 +237,9 @@ class Box:
     .. versionadded:: 0.1
     """
 
-    def __init__(self, policy: Policy, argv: Sequence[str], relay: Relay) -> None:
+    def __init__(self, policy: Policy, argv: Sequence[str], relay: Relay, seen: frozenset[Inode] = frozenset()) -> None:
         assert _probed is not None
+        self._seen = seen
         self.relay = relay
         self.bounds = policy.bounds
         self._sockets: list[socket.socket] = []
@@ -239,10 +292,27 @@ class Box:
                     why = f"the kernel lets nobody listen in its sandbox, so that it can reach nobody: {why}"
                     raise ConfineError(why, "Take `network` out, or run it on a system where it can.")
                 if process.returncode is None:
+                    await self._compare(pid)
                     self._bound(pid)
                     os.write(self._block, b".")
                     return
         raise ConfineError("its sandbox did not begin", "Look at its last words, and at what bubblewrap needs.")
+
+    async def _compare(self, pid: int) -> None:
+        """Require that what was looked at is what was mounted: a link could be made between the two."""
+        if not self._seen:
+            return
+        while True:
+            try:
+                is_done, found = _mounted(pid)
+            except OSError as gone:
+                raise ConfineError("its sandbox ended", "Look at its last words.") from gone
+            if self._seen <= found:
+                return
+            if is_done:
+                why = "a folder of its `read` or `write` was led elsewhere while it was started"
+                raise ConfineError(why, "Look who may write there, and give each server folders of its own.")
+            await trio.sleep(LOOK_S)
 
     def _bound(self, pid: int) -> None:
         try:
@@ -329,13 +399,13 @@ async def prepare(
         try:
             if problem := why_not():
                 raise ConfineError(f"this system cannot confine it: {problem}", bubblewrap.INSTALL, impossible=True)
-            check_folders(policy)
+            seen = check_folders(policy)
             _write_files(policy.home)
         except BaseException:
             for one in policy.descriptors:
                 os.close(one)
             raise
-        return Box(policy, argv, relay)
+        return Box(policy, argv, relay, seen)
 
     try:
         return await trio.to_thread.run_sync(make)

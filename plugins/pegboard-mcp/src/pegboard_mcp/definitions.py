@@ -210,6 +210,7 @@ class ServerDefinition(_Server):
         secrets: values that must not be shown.
         env_file: the file from which some of `env` came.
         kept: files of the host that it may not change in its sandbox, whatever it may write.
+        written: folders that other servers may write.
         learned: what its sandbox tells of it, where somebody asks.
 
     .. versionadded:: 0.1
@@ -230,6 +231,7 @@ class ServerDefinition(_Server):
     """Those of `secrets` that are secret by their names, and not only as every variable and header is."""
     env_file: str | None = attrs.field(default=None, eq=False)
     kept: tuple[str, ...] = attrs.field(default=(), eq=False)
+    written: tuple[str, ...] = attrs.field(default=(), eq=False)
     learned: Learned | None = attrs.field(default=None, eq=False)
     client_name: str = attrs.field(default="pegboard", eq=False)
     """As whom it is asked: `pegboard probe` looks whether another client is told the same."""

@@ -150,4 +150,5 @@ class McpSettings:
         found = definitions_of(self.servers, self.config_file)
         named = [one for one in (self.config_file, self.lock_file, self.lock_signers) if one is not None]
         kept = tuple(str(expand_home(one)) for one in named)
-        return tuple(attrs.evolve(one, kept=kept) if kept and one.confine else one for one in found)
+        written = tuple(dict.fromkeys(folder for one in found for folder in one.write))
+        return tuple(attrs.evolve(one, kept=kept, written=written) if one.confine else one for one in found)

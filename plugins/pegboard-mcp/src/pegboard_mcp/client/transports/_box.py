@@ -139,6 +139,7 @@ def policy_of(
         write=() if installs else definition.write,
         files=files,
         kept=() if installs else kept_from(definition),
+        written=definition.written,
         network=Rules(definition.network, everywhere=installs),
         environment={**certificates, **managers, **env, **own},
         path=definition.env.get("PATH", host.get("PATH", os.defpath)),
