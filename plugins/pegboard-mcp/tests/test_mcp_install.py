@@ -349,6 +349,25 @@ async def test_nothing_is_installed_in_a_home_in_which_a_confined_server_has_run
         assert len(runs) == expected
 
 
+async def test_two_confined_servers_of_one_command_are_installed_each_in_its_home(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """What one has installed the other does not see: it would be started without a package, and without a network."""
+    runs: list[str] = []
+
+    async def run(definition: ServerDefinition, argv: tuple[str, ...]) -> str | None:
+        runs.append(definition.name)
+        return None
+
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    monkeypatch.setattr(installing, "_run", run)
+    monkeypatch.setattr(installing, "_done", {})
+    for name in ("one", "two", "one"):
+        definition = ServerDefinition(name=name, transport="stdio", argv=("npx", "-y", "pkg"), confine=True)
+        await installing.install(definition, lambda begins: None)
+    assert runs == ["one", "two"]
+
+
 async def test_a_confined_server_whose_package_could_not_be_installed_is_not_started(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

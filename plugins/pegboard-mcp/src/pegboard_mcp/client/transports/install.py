@@ -64,7 +64,12 @@ _SAYS_NOTHING = re.compile(r"npm (?:notice|warn)\b|npm (?:error|ERR!)(?: 404)?\s
 MAX_PACKAGE_JSON = 1024 * 1024
 
 _done: dict[str, float] = {}
-"""When the step of a server was done, by its identity, in seconds of `time.monotonic`."""
+"""When the step of a server was done, by `_place_of`, in seconds of `time.monotonic`."""
+
+
+def _place_of(definition: ServerDefinition) -> str:
+    """What was installed, and where: in a sandbox each name has a home of its own."""
+    return f"{definition.identity} {definition.name}" if definition.confine else definition.identity
 
 
 async def install(definition: ServerDefinition, on_install: Callable[[bool], None]) -> None:
@@ -78,7 +83,7 @@ async def install(definition: ServerDefinition, on_install: Callable[[bool], Non
         LinkError: it took longer than `install_s`, or the command is not there, or a sandbox got nothing to run.
     """
     step = install_step(definition.argv)
-    is_fresh = time.monotonic() - _done.get(definition.identity, float("-inf")) < FRESH_S
+    is_fresh = time.monotonic() - _done.get(_place_of(definition), float("-inf")) < FRESH_S
     if step is None or is_fresh:
         return
     if step.command is not None and not definition.confine and _is_there(step.command, definition):
@@ -119,13 +124,13 @@ async def _may_install(definition: ServerDefinition) -> bool:
 
 def installs_as_it_starts(definition: ServerDefinition) -> bool:
     """Whether the start may hold an install that is not a step of its own, and that was not over a short while ago."""
-    is_fresh = time.monotonic() - _done.get(definition.identity, float("-inf")) < FRESH_S
+    is_fresh = time.monotonic() - _done.get(_place_of(definition), float("-inf")) < FRESH_S
     return not is_fresh and install_step(definition.argv) is None and fetches(definition.argv)
 
 
 def note_installed(definition: ServerDefinition) -> None:
     """The server answers: what it needed is there."""
-    _done[definition.identity] = time.monotonic()
+    _done[_place_of(definition)] = time.monotonic()
 
 
 def _is_there(command: str, definition: ServerDefinition) -> bool:
