@@ -379,6 +379,33 @@ def test_who_asks_what_a_server_lacks_is_not_sent_to_ask_that(tmp_path: Path) ->
     assert "confine suggest" not in ran.stderr
 
 
+TELLS = """
+from mcp.server.mcpserver import MCPServer
+server = MCPServer("tells")
+@server.tool()
+def tell(about: int) -> str:
+    "Tell."
+    raise ValueError("the disk is full")
+server.run()
+"""
+
+
+@pytest.mark.usefixtures("own_home")
+def test_a_call_that_does_not_work_is_told_in_the_words_of_the_server(tmp_path: Path) -> None:
+    config = tmp_path / "pegboard.toml"
+    server = f"command = {json.dumps(sys.executable)}\nargs = ['-c', {json.dumps(TELLS)}]\nconfine = true\n"
+    config.write_text(f"[plugins.mcp.servers.tells]\n{server}")
+    calls = ["--call", "tel", "--call", 'tell={"about": 1}']
+    words = ["--config", str(config), "confine", "suggest", "tells", "--for", "0", *calls]
+    ran = subprocess.run([sys.executable, "-m", "pegboard", *words], capture_output=True, text=True, check=False)
+    assert ran.returncode == 1
+    unknown, failed = (line for line in ran.stderr.splitlines() if line.startswith("--call "))
+    assert unknown.startswith("--call tel failed: ")
+    assert "tel" in unknown.partition(": ")[2]
+    assert failed.startswith("--call tell failed: ")
+    assert "tell" in failed.partition(": ")[2]
+
+
 @pytest.mark.parametrize("words", [["confine", "suggest", "far"], ["probe", "far"]], ids=lambda one: one[0])
 def test_a_system_that_confines_nothing_is_told_with_what_to_install(tmp_path: Path, words: list[str]) -> None:
     (tmp_path / "c.yaml").write_text(json.dumps({"plugins": {"mcp": {"servers": {"far": {"command": "true"}}}}}))

@@ -149,6 +149,23 @@ async def test_a_name_that_leads_to_a_public_address_of_this_machine_is_not_foll
             reached.close()
 
 
+@pytest.mark.parametrize("is_found", [False, True])
+async def test_whom_nobody_could_be_connected_to_is_noted(is_found: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def nowhere(host: str, port: int, limiter: trio.CapacityLimiter) -> list[Any]:
+        raise OSError("no such name")
+
+    with socket.socket() as bound:  # nobody listens there
+        bound.bind(("127.0.0.1", 0))
+        port = bound.getsockname()[1]
+        monkeypatch.setattr("pegboard_confine.relay.look_up", leading_to("127.0.0.1") if is_found else nowhere)
+        relay = Relay(Rules([f"api.example.org:{port}", f"127.0.0.1:{port}"]))
+        assert await relay._reach("api.example.org", port) is None
+        assert await relay._reach("other.example.org", port) is None
+    assert relay.missed == {("api.example.org", port): 1}
+    assert [(one.host, one.port) for one in relay.refused] == [("other.example.org", port)]
+    assert not relay.reached
+
+
 @given(st.binary(max_size=300))
 def test_any_bytes_are_answered_or_are_no_question(query: bytes) -> None:
     answer = Names(Rules(["a.org"]), lambda name: None).answer(query)

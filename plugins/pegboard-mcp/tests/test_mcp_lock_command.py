@@ -345,8 +345,14 @@ def test_every_change_of_a_source_is_seen_whatever_is_held_back(run_lock: Any, t
         "new      d of srv: compatible",
         "renamed  new (was old) of srv: breaking",
     ]
+    alone = shown.out.partition("to accept only what was known and is other: pegboard lock --accept ")[2].splitlines()[
+        0
+    ]
+    assert alone == "a c new"
     assert run_lock(later, "--accept", "old", lock_as=lock_as).status == 0
     assert names_in(tmp_path) == ["a", "c", "new"]
+    assert run_lock(later, "--accept", *alone.split(), lock_as=lock_as).status == 0
+    assert names_in(tmp_path) == ["a", "new"]
     run_lock(later, "--accept", lock_as=lock_as)
     assert run_lock(later, lock_as=lock_as).out == "nothing changed: all 3 tools as accepted\n"
 

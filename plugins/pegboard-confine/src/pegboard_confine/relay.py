@@ -73,6 +73,7 @@ class Relay:
     Attributes:
         refused: what was refused, and how often.
         reached: the hosts and ports that were connected to.
+        missed: those that were allowed, and that nobody could be connected to.
 
     .. versionadded:: 0.1
     """
@@ -81,6 +82,7 @@ class Relay:
         self.rules = rules
         self.refused: Counter[Refused] = Counter()
         self.reached: Counter[tuple[str, int]] = Counter()
+        self.missed: Counter[tuple[str, int]] = Counter()
         self._names = Names(rules, lambda name: self._refuse(Refused(name)))
         self._on_refused = on_refused
         self._room = trio.CapacityLimiter(MAX_CONNECTIONS)
@@ -155,9 +157,12 @@ class Relay:
             self._refuse(Refused(host, port))
             return None
         with trio.move_on_after(CONNECT_S):
-            found = await look_up(host, port, self._lookups)
+            try:
+                found = await look_up(host, port, self._lookups)
+            except OSError:
+                found = []
             allowed = [one for one in found if self._leads(host, port, str(one[4][0]))]
-            if not allowed:
+            if found and not allowed:
                 inside = str(found[0][4][0])
                 line = self.rules.line(entry_of(inside, port))
                 self._refuse(
@@ -165,6 +170,7 @@ class Relay:
                         host, port, f"it leads to {inside}, which is not public, or this machine; if it may, add {line}"
                     )
                 )
+                return None
             for family, kind, protocol, _, target in allowed:
                 outer = trio.socket.socket(family, kind, protocol)
                 try:
@@ -177,6 +183,8 @@ class Relay:
                     raise
                 self.reached[host, port] += 1
                 return outer
+        if len(self.missed) < MAX_REFUSED:
+            self.missed[host, port] += 1
         return None
 
 

@@ -14,7 +14,7 @@ from pegboard.cli import Finite
 from pegboard.text import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from pegboard.cli import ProgramRun
     from pegboard_confine.learning import Learned
@@ -82,6 +82,8 @@ def suggest(run: ProgramRun, name: str, calls: tuple[str, ...], seconds: float) 
             _note(f"not proposed, for {why}: {len(paths) - MAX_TOLD:,} more")
     for one in learned.relay.refused if learned.relay is not None else ():
         _note(f"it also wanted to connect to {one.host}" + (f":{one.port}" if one.port is not None else ""))
+    for host, port in _missed(learned):
+        _note(f"{host}:{port} could not be reached from here, and is proposed since it was wanted")
     for one_problem in problems:
         _note(one_problem)
     if not calls and not problems:
@@ -109,7 +111,8 @@ async def _learn(
 
     from pegboard_confine.learning import Learned
     from pegboard_mcp.checks import look_at
-    from pegboard_mcp.client._errors import LinkError
+    from pegboard_mcp.client._errors import LinkError, RpcError
+    from pegboard_mcp.client.transports._link import own_words
     from pegboard_mcp.client.transports.stdio import suggestion
 
     learned = Learned()
@@ -119,9 +122,13 @@ async def _learn(
     async def use(connection: Any) -> None:
         for tool, arguments in calls:
             with trio.move_on_after(definition.request_s):
-                raw = await connection.request("tools/call", {"name": tool, "arguments": arguments})
+                try:
+                    raw = await connection.request("tools/call", {"name": tool, "arguments": arguments})
+                except RpcError as problem:
+                    problems.append(f"--call {tool} failed: {own_words(definition, problem.message)}")
+                    continue
                 if raw.get("isError") is True:
-                    problems.append(f"{tool} answered with an error")
+                    problems.append(f"--call {tool} failed: {own_words(definition, _text_of(raw))}")
         await trio.sleep(seconds)
 
     outcome = await look_at(definition, use)
@@ -134,13 +141,27 @@ async def _learn(
     return learned, problems
 
 
+def _text_of(raw: Mapping[str, Any]) -> str:
+    """What an answer says in words; a server may answer anything."""
+    content = raw.get("content")
+    blocks = [one for one in content if isinstance(one, dict)] if isinstance(content, list) else []
+    return " ".join(one["text"] for one in blocks if isinstance(one.get("text"), str))
+
+
+def _missed(learned: Learned) -> list[tuple[str, int]]:
+    """Whom it wanted to reach, and nobody was there."""
+    relay = learned.relay
+    return [] if relay is None else [one for one in relay.missed if one not in relay.reached]
+
+
 def _policy(definition: ServerDefinition, learned: Learned) -> str:
     """The table, as a person would write it."""
     import tomlkit
 
     from pegboard_confine.network import entry_of
 
-    reached = [] if learned.relay is None else [entry_of(host, port) for host, port in learned.relay.reached]
+    wanted = [] if learned.relay is None else [*learned.relay.reached, *_missed(learned)]
+    reached = [entry_of(host, port) for host, port in wanted]
     named = [one for one in definition.network if one not in reached and (one.startswith("*") or "/" in one)]
     found = {
         "read": [*definition.read, *learned.wanted.read],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections import Counter
 from pathlib import Path
@@ -28,6 +29,8 @@ START_S = 60.0
 """How long all sources together may take to offer their tools."""
 FEW = ("title", "description", "runs")
 """What is shown of a tool that came or went, unless it is named."""
+MAX_NAMED = 5
+"""How many changes a person is told to accept by their names."""
 DONE, DIFFERENT = 0, 1
 
 
@@ -284,11 +287,19 @@ def _show(changes: list[Change], *, accept: bool, frozen: bool, seen: Collection
     if changes and not accept and not frozen:
         names = " ".join(shown)
         click.echo(f"to accept {'it' if len(changes) == 1 else 'all of it'}: pegboard lock --accept {names}".rstrip())
+        others = [change.name for change in changes if change.what != "new"]
+        if 0 < len(others) < len(changes) and len(others) <= MAX_NAMED:  # they stand among all that is new
+            click.echo(visible(f"to accept only what was known and is other: pegboard lock --accept {_shell(others)}"))
         if not shown:
             click.echo("one in full: pegboard lock NAME")
     elif not changes:
         known = ": the tool as accepted" if len(seen) == 1 else f": all {_counted(seen)} as accepted" if seen else ""
         click.echo("nothing changed" if shown else f"nothing changed{known}")
+
+
+def _shell(names: Iterable[str]) -> str:
+    words = shlex.join(names)
+    return f"-- {words}" if words.startswith("-") else words
 
 
 def _lines(change: Change, parts: Collection[str]) -> Iterator[str]:
