@@ -153,10 +153,15 @@ def check_validators(board: Board) -> Iterator[Finding]:
         yield Finding("a validator failed", f"plugin {plugin}", where, "report it to its author, or uninstall it")
 
 
+def _plain_names(board: Board) -> list[str]:
+    """Names that several sources want, so that no tool has them; what is said of one holds for the tools of all."""
+    return [name for one in _tools(board) if (name := one.plain_name) is not None]
+
+
 def tools_that_are_not_there(board: Board) -> Iterator[tuple[str, str | None]]:
     """Names of sections `[tools.NAME]` that no tool has, each with the nearest name; tools that are off are there."""
     names = [*board.registry.plans, *board.rejected_tools]
-    known = {_fold(name) for name in (*names, "read_result")}
+    known = {_fold(name) for name in (*names, *_plain_names(board), "read_result")}
     for name in board.config.tools:
         if _fold(name) not in known:
             from pegboard.schema.near import nearest
@@ -195,7 +200,7 @@ def _policies_of_nothing(board: Board) -> Iterator[Finding]:
     said = {"flows": board.config.core.flows, "secrets": board.config.core.secrets}
     known = {name for one in _tools(board) for name in policy_names(one.origin, one.name, one.tags)}
     known |= {name for one in board.rejected_tools.values() for name in policy_names(one.origin, one.name)}
-    known |= {source.name for _, source in board.sources} | board.plugins.records.keys()
+    known |= {source.name for _, source in board.sources} | set(_plain_names(board)) | board.plugins.records.keys()
     known |= {one.distribution for one in board.plugins.records.values() if one.distribution}
     for table, part in [(table, part) for table in said for part in ("from", "to")]:
         for name in said[table].get(part, ()):

@@ -306,6 +306,9 @@ class Tool(Shown):
             are not texts to read but data to work with.
         sanitises: names of its arguments in which words of third parties do no harm, since it makes them harmless; `*`:
             all. Nobody is asked about those (see `[flows]`).
+        plain_name: the name that it would have if no other source wanted that, too; None: it has it. What the
+            configuration forbids or limits under that name holds for it, so that nobody gets rid of a rule by wanting a
+            name.
         signature: how the handler's parameters are structured, where the schema was derived from them.
 
     .. versionadded:: 0.1
@@ -329,6 +332,7 @@ class Tool(Shown):
     permissions: type | None = None
     results: Results = "clean"
     sanitises: frozenset[str] = attrs.field(default=frozenset(), converter=_words)
+    plain_name: str | None = None
     run: Run = attrs.field()
     signature: Signature | None = attrs.field(default=None, repr=False)
 

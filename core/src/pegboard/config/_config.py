@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from pegboard.tools import Limits
+    from pegboard.tools import Limits, Tool
 
 T = TypeVar("T")
 
@@ -189,6 +189,12 @@ class Config:
         """What the configuration says of one tool; a variable of the environment names it in any case."""
         key = self._find_key("tools", name)
         return self.tools[key] if key is not None else NOTHING_SET
+
+    def settings_name(self, tool: Tool) -> str:
+        """Under which name it says something of a tool: the tool's own, else the one that others want, too."""
+        if tool.plain_name is None or self.tool_settings(tool.name) is not NOTHING_SET:
+            return tool.name
+        return tool.plain_name
 
     # -- what plugins and tools declare
 

@@ -72,7 +72,7 @@ class PolicyTable(Value):
 
     def said_from(self, tool: Tool) -> str | None:
         """What is said of the results of a tool; None: nothing."""
-        return self._said(self.sources, tool.name, tool.tags, tool.origin)
+        return self._said(self.sources, tool.name, tool.tags, tool.origin, tool.plain_name)
 
     def said_of(self, origin: Origin) -> str | None:
         """What is said of what a source has beside tools; None: nothing."""
@@ -80,7 +80,7 @@ class PolicyTable(Value):
 
     def said_to(self, tool: Tool) -> str | None:
         """What is said of the arguments of a tool; None: nothing."""
-        return self._said(self.targets, tool.name, tool.tags, tool.origin)
+        return self._said(self.targets, tool.name, tool.tags, tool.origin, tool.plain_name)
 
     def judge(self, source: str | None, target: str | None) -> str:
         """What holds where `from` says the one and `to` the other: the stricter; nothing of both: the default."""
@@ -88,7 +88,9 @@ class PolicyTable(Value):
             return source or target or self.default
         return max(source, target, key=self.words.index)
 
-    def _said(self, table: Mapping[str, str], name: str, tags: Iterable[str], origin: Origin) -> str | None:
+    def _said(
+        self, table: Mapping[str, str], name: str, tags: Iterable[str], origin: Origin, plain_name: str | None = None
+    ) -> str | None:
         """What the nearest name of a tool says: its own, else a tag's, else that of where it comes from."""
         if not table:
             return None
@@ -96,6 +98,8 @@ class PolicyTable(Value):
         own = table.get(name)
         if own == words[0] and name in self.places and name not in names:
             own = None
+        if own is None and plain_name is not None and (plain := table.get(plain_name)) != words[0]:
+            own = plain
         said_by_tag = [table[TAG + one] for one in tags if TAG + one in table]
         nearest = [
             own,

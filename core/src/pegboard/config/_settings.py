@@ -312,7 +312,7 @@ class Profile(Value):
 
     def selects(self, tool: Tool) -> bool:
         """Whether a session of this profile sees the tool."""
-        if _names(self.without, tool.name):
+        if _names(self.without, tool.name) or (tool.plain_name is not None and _names(self.without, tool.plain_name)):
             return False
         if not (self.tools or self.tags or self.categories or self.sources):
             return True

@@ -265,13 +265,23 @@ class Board:
                     why = f"{taken.tool.origin} already has a tool of that name"
                     self._refuse(named, why, "give the source a prefix")
                     continue
-                named = attrs.evolve(named, name=other)
-            known, entry = self.registry.plans.get(named.name), self._try_register(named)
+                # Of a tool that is installed the name is its own, and so is what is said of that.
+                plain_name = named.name if taken.tool.origin.source is not None else None
+                named = attrs.evolve(named, name=other, plain_name=plain_name)
+            known, entry = self._known_as(named), self._try_register(named)
             if isinstance(known, Plan) and isinstance(entry, Plan) and _is_same(known.tool, entry.tool):
                 entry.guards = known.guards  # a swap is not a way around a limit: what was counted goes on counting
             if entry is not None:
                 put[named.name] = disabled(entry.tool) if isinstance(known, Refusal) else entry
         self.registry.change(put=put, drop=old - put.keys())
+
+    def _known_as(self, one: Tool) -> PlanEntry | None:
+        """What a tool of a source was registered as until now, also under another name."""
+        for name in filter(None, (one.name, one.plain_name)):
+            known = self.registry.plans.get(name)
+            if known is not None and known.tool.origin.source == one.origin.source:
+                return known
+        return None
 
     def offer_again(self) -> None:
         """Offer once more what was held back, now that a person accepted some of it: plugins are asked for it again,
@@ -348,11 +358,11 @@ class Board:
         """Apply the configuration's settings over the author's, then make the plan."""
         if one.name == READ_RESULT_NAME:
             _require_own(one)
-        configured = self.config.tool_settings(one.name)
+        configured = self.config.tool_settings(name := self.config.settings_name(one))
         limits = one.limits if configured is NOTHING_SET else configured.override(one.limits)
         if limits is not one.limits:
             author = attrs.evolve(one.limits, timeout_s=one.limits.timeout_s or self.runtime.timeout_of_source(one))
-            self.config.check_loosened(one.name, author, limits)
+            self.config.check_loosened(name, author, limits)
             one = attrs.evolve(one, limits=limits)
         return disabled(one) if configured.enabled is False else self._planner.plan(one)
 

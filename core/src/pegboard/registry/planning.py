@@ -70,7 +70,7 @@ class Planner:
         check_plan(one)
         if one.limits.is_counted:
             self._limit_stores.require()
-        permissions = self._config.structure_permissions(one.name, one.permissions)
+        permissions = self._config.structure_permissions(self._config.settings_name(one), one.permissions)
         if (off := _disabled_reason(permissions)) is not None:
             why, fix = off
             raise ToolDisabledError(why, hint=fix)

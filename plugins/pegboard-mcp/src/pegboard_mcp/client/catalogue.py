@@ -353,8 +353,10 @@ class Catalogue:
 
     def _make(self, entry: Entry, key: str, handler: Callable[..., Any], **more: Any) -> Tool:
         server = self.listing.server if self.listing is not None else {}
+        name, plain_name = self.names[key], self.plain_names[key]
         return Tool(
-            name=self.names[key],
+            name=name,
+            plain_name=None if name == plain_name or key in self._moved else plain_name,
             handler=handler,
             description=entry.get("description", ""),
             title=entry.get("title"),
