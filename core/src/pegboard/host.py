@@ -19,6 +19,7 @@ import trio
 
 from pegboard._renamed import Former
 from pegboard._session import HostSession
+from pegboard.config._secrets import get_logger
 from pegboard.contract import SourceState
 from pegboard.errors import ErrorCode, PegboardError, PluginError, ToolError, reason_of
 from pegboard.pipeline.classify import pass_on
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from pegboard.session import Confirm, OnProgress, Session
     from pegboard.tools import Tool
 
-log = logging.getLogger("pegboard")
+log = get_logger("pegboard")
 notice = logging.getLogger("pegboard.notice")  # what a person reads without looking for it
 
 T = TypeVar("T")

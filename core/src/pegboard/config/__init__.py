@@ -22,7 +22,7 @@ from pegboard.config._private import (
     write_private,
     write_problem,
 )
-from pegboard.config._secrets import looks_secret, mask_text, mask_value
+from pegboard.config._secrets import get_logger, looks_secret, mask_text, mask_value
 from pegboard.config._settings import CoreSettings, Profile, ToolSettings, above_zero, body_bytes, not_negative, setting
 from pegboard.config._trust import is_held, is_trusted, trust
 
@@ -40,6 +40,7 @@ __all__ = [
     "expand_home",
     "files_in_use",
     "find_found_file",
+    "get_logger",
     "is_held",
     "is_trusted",
     "keep_private",

@@ -5,15 +5,19 @@ Masking errs on the side of hiding: a value that only looks like a secret costs 
 
 from __future__ import annotations
 
+import logging
 import re
+import threading
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from pegboard.errors import Step
 
 MASKED = "***"
+MAX_LOGGED = 65_536
+"""Of a longer text the beginning and the end are logged."""
 
 _WORDS = frozenset(
     [
@@ -115,3 +119,57 @@ def mask_value(value: Any, *, key: str = "") -> Any:
         flags = [isinstance(item, str) and item.startswith("-") and looks_secret(item) for item in value]
         return [MASKED if after else mask_value(item) for item, after in zip(value, [False, *flags], strict=False)]
     return mask_text(value) if isinstance(value, str) else value
+
+
+# -- logs
+
+
+class SecretFilter(logging.Filter):
+    """Lets every record through, its warning or traceback without secrets: what a tool, a plugin or a library raised
+    says what it was working on, and the log is read by others than who may have that.
+
+    A record whose traceback was masked has it as a text alone, for handlers that would take it from the exception.
+
+    Attributes:
+        hide: gives a text without secrets; boards, which know them, set it.
+    """
+
+    hide: Callable[[str], str] = staticmethod(mask_text)
+    _is_at_it = threading.local()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Mask the record where it stands; always True."""
+        if (record.levelno < logging.WARNING and not record.exc_info) or getattr(self._is_at_it, "yes", False):
+            return True
+        self._is_at_it.yes = True  # who is asked for secrets may log as well
+        try:
+            said = record.getMessage()
+            if (masked := self._hidden(said)) != said:
+                record.msg, record.args = masked, ()
+            if record.exc_info and record.exc_info[1] is not None and not record.exc_text:
+                plain = logging.Formatter().formatException(record.exc_info)
+                if (masked := self._hidden(plain)) != plain:
+                    record.exc_text, record.exc_info = masked, None
+        finally:
+            self._is_at_it.yes = False
+        return True
+
+    def _hidden(self, text: str) -> str:
+        if len(text) > MAX_LOGGED:  # no word is cut, which could be half of a key
+            begin, end = text[: MAX_LOGGED // 4].rpartition(" ")[0], text[-MAX_LOGGED // 2 :].partition(" ")[2]
+            text = f"{begin} [{len(text) - len(begin) - len(end):,} characters left out] {end}"
+        return self.hide(text)
+
+
+LOG_FILTER = SecretFilter()
+
+
+def get_logger(name: str) -> logging.Logger:
+    """The logger of that name, whose warnings and tracebacks hold no secret from now on: keys of well-known shapes,
+    values whose names say that they are secret, and every value that a board of this process knows as one.
+
+    .. versionadded:: 0.1
+    """
+    logger = logging.getLogger(name)
+    logger.addFilter(LOG_FILTER)  # a filter is added once
+    return logger

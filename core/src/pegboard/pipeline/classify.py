@@ -6,16 +6,16 @@ mistake. A genuine one, and a `KeyboardInterrupt`, pass untouched, taken out of 
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING, Any
 
+from pegboard.config._secrets import get_logger
 from pegboard.context import mask
 from pegboard.errors import ErrorCode, Retry, ToolError
 
 if TYPE_CHECKING:
     from pegboard.tools import Tool
 
-log = logging.getLogger("pegboard.tool")
+log = get_logger("pegboard.tool")
 
 
 class GivenError(RuntimeError):

@@ -11,13 +11,13 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import inspect
-import logging
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from pegboard._values import Shown
+from pegboard.config._secrets import get_logger
 from pegboard.errors import ErrorCode, PluginError, Retry, ToolDefinitionError, ToolError
 from pegboard.pipeline.classify import classify, pass_on, timed_out
 from pegboard.pipeline.normalise import UnusableError, check_output, clean_error, make_normalise, to_result, unusable
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     Invoke = Callable[[Mapping[str, Any], CallContext | None], Any]
     Usable = Callable[[Any, str, float, CallContext | None], tuple[ToolResult, int]]
 
-log = logging.getLogger("pegboard")
+log = get_logger("pegboard")
 
 LATE_S = 0.1
 """From here on an answer that came after its deadline says by how much."""

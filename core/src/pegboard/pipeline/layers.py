@@ -9,7 +9,6 @@ is told truly.
 from __future__ import annotations
 
 import inspect
-import logging
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,7 @@ import attrs
 
 from pegboard._frozen import thaw
 from pegboard._values import Shown
+from pegboard.config._secrets import get_logger
 from pegboard.errors import ErrorCode, Retry, ToolError
 from pegboard.pipeline.classify import pass_on, repeat_of, timed_out
 from pegboard.pipeline.execution import LATE_S
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pegboard.pipeline.stages import Prepared, Trace
     from pegboard.tools import Tool
 
-log = logging.getLogger("pegboard")
+log = get_logger("pegboard")
 
 _PLAIN = frozenset((str, int, float, bool))
 

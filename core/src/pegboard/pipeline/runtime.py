@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from pegboard._values import Shown
+from pegboard.config._secrets import get_logger
 from pegboard.contract import Unobserved
 from pegboard.pipeline.classify import pass_on
 from pegboard.text import counts_in, describe
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     Observers = tuple[tuple[str, Observer], ...]
     """Who hears of calls: the plugin of each, and the observer."""
 
-log = logging.getLogger("pegboard")
+log = get_logger("pegboard")
 
 
 class Threads:

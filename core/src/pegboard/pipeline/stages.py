@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-import logging
 import os
 from contextvars import ContextVar
 from time import perf_counter
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from pegboard._frozen import thaw
+from pegboard.config._secrets import get_logger
 from pegboard.contract import Guard, Outcome, Stage, Timings, Verdict
 from pegboard.errors import ErrorCode, Fault, Retry, ToolError
 from pegboard.pipeline.classify import GivenError, pass_on, repeat_of
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     Prepared = tuple[Any, Mapping[str, Any], dict[str, Any] | None]
     """The arguments as they stand after repair, the handler's keyword arguments, what was repaired."""
 
-log = logging.getLogger("pegboard")
+log = get_logger("pegboard")
 
 asked_here: ContextVar[list[str] | None] = ContextVar("pegboard.asked_here", default=None)
 """The questions that the guard asks a person which is just being asked itself, while somebody observes the call."""

@@ -7,13 +7,13 @@ is still the tool that the call was made of. Writers build the next snapshot and
 from __future__ import annotations
 
 import functools
-import logging
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import attrs
 
 from pegboard._values import Shown
+from pegboard.config._secrets import get_logger
 from pegboard.errors import ErrorCode, ToolError
 from pegboard.tools import Page
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pegboard.pipeline.plan import PlanEntry
     from pegboard.tools import Tool
 
-log = logging.getLogger("pegboard")
+log = get_logger("pegboard")
 
 __all__ = ["PAGE", "Page", "Registry", "Snapshot", "page_of", "search"]
 

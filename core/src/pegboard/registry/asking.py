@@ -8,7 +8,6 @@ is strict. Whoever asks may decide otherwise (`failed`), but for Ctrl-C, which i
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Iterable
 from contextvars import ContextVar
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import attrs
 
 from pegboard._values import Shown
+from pegboard.config._secrets import get_logger
 from pegboard.errors import PegboardError, PluginError, place_of, reason_of
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Failed = Callable[["PluginRecord", str, BaseException], object]
     """What becomes of a plugin whose code raised: the plugin, where that was, the problem."""
 
-log = logging.getLogger("pegboard")
+log = get_logger("pegboard")
 
 T = TypeVar("T")
 

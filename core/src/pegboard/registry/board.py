@@ -7,9 +7,10 @@ its plan.
 from __future__ import annotations
 
 import functools
-import logging
 import os
+import weakref
 from collections import Counter
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -17,6 +18,7 @@ import attrs
 from pegboard._renamed import Former
 from pegboard.config import Config, load_config
 from pegboard.config._config import NOTHING_SET
+from pegboard.config._secrets import LOG_FILTER, get_logger
 from pegboard.contract import SourceState
 from pegboard.errors import ConfigError, ErrorCode, HeldBackError, PegboardError, PluginError, ToolError, reason_of
 from pegboard.pipeline.plan import Plan, PlanEntry, Refusal
@@ -48,10 +50,26 @@ if TYPE_CHECKING:
     from pegboard.secrets.mask import SecretMask
     from pegboard.tools import Limits
 
-log = logging.getLogger("pegboard")
+log = get_logger("pegboard")
 
 PROGRAM = Origin()
 """The origin of tools that a program adds itself."""
+
+
+_boards: weakref.WeakSet[Board] = weakref.WeakSet()
+"""All boards of the process."""
+
+
+def _without_secrets(text: str) -> str:
+    """A text of a log without what any board of this process knows as a secret, or what looks like one."""
+    from pegboard.secrets.mask import secrets_of_environment
+    from pegboard.secrets.written import text_without_secrets
+
+    told = [board._logged_secrets() for board in list(_boards)] or [tuple(secrets_of_environment())]
+    return text_without_secrets(text, tuple(sorted(set().union(*told), key=len, reverse=True)))
+
+
+LOG_FILTER.hide = _without_secrets
 
 
 class Board:
@@ -81,6 +99,7 @@ class Board:
             has_secret_rules=bool(core.secrets),
         )
         self.rejected_tools: dict[str, RejectedTool] = {}
+        self._logged: tuple[object, tuple[str, ...]] | None = None
         self.limit_stores = LimitStores(config, plugins)
         self._planner = Planner(config, plugins, self.runtime, self.limit_stores)
         self._sources = Sources(config)
@@ -90,6 +109,7 @@ class Board:
         self._watch_flows()
         self._register_installed()
         self._register_all_known(sources)
+        _boards.add(self)
 
     # -- reading
 
@@ -471,6 +491,16 @@ class Board:
         yield from self._sources.secrets()
         declared = {name for entry in self.registry.plans.values() for name in entry.tool.secrets}
         yield from (value for name in sorted(declared) if (value := os.environ.get(name)))
+
+    def _logged_secrets(self) -> tuple[str, ...]:
+        """What must not be logged, as it was known at most a second ago: tools that fail log again and again."""
+        from pegboard import secrets
+        from pegboard.secrets.shapes import is_distinct
+
+        stamp = secrets.changes, self.registry.plans, int(monotonic())
+        if self._logged is None or self._logged[0] != stamp:
+            self._logged = stamp, tuple(filter(is_distinct, self.known_secrets()))
+        return self._logged[1]
 
     def _find_sources(self) -> list[tuple[PluginRecord, ToolSource]]:
         found: list[tuple[PluginRecord, ToolSource]] = []

@@ -5,7 +5,6 @@ The cold path: what is answered here is all that its calls need.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import attrs
 
 from pegboard._frozen import thaw
+from pegboard.config._secrets import get_logger
 from pegboard.contract import Guard, Layer, Stage
 from pegboard.errors import (
     ErrorCode,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pegboard.registry.limit_stores import LimitStores
     from pegboard.tools import Tool
 
-log = logging.getLogger("pegboard")
+log = get_logger("pegboard")
 
 MAX_GUARDS = 1_000
 """More guards of one tool, from one plugin, are taken for a mistake; more layers, too."""

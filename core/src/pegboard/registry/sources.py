@@ -7,13 +7,13 @@ are is found here; `pegboard.absence` says it.
 from __future__ import annotations
 
 import functools
-import logging
 import os
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from pegboard.config._secrets import get_logger
 from pegboard.contract import SourceState, SourceStatus
 from pegboard.registry.conflicts import RejectedTool, is_wanted
 from pegboard.schema.jsontext import shorten_text
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pegboard.registry.asking import PluginRecord
     from pegboard.tools import Tool
 
-log = logging.getLogger("pegboard")
+log = get_logger("pegboard")
 
 MAX_REASON = 600
 """The longest reason of a source's state, in characters."""

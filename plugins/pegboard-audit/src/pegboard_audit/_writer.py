@@ -17,6 +17,7 @@ import time
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
+from pegboard.config import get_logger
 from pegboard_audit._errors import AuditError
 from pegboard_audit._rows import noted
 from pegboard_audit.settings import file_of
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from pegboard_audit._rows import Noted
     from pegboard_audit.settings import AuditDbSettings
 
-log = logging.getLogger("pegboard.audit")
+log = get_logger("pegboard.audit")
 
 GATHER_S = 0.05
 """How long the first note of a commit waits for others, in seconds: whoever follows hears it within 0.2 s."""

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING
 
 import trio
 
+from pegboard.config import get_logger
 from pegboard_serving import bound_socket, finish_calls, require_credential, url_of
 
 if TYPE_CHECKING:
     from pegboard import Host
     from pegboard_http.settings import HttpSettings
 
-log = logging.getLogger("pegboard.http")
+log = get_logger("pegboard.http")
 
 
 async def serve_gateway(
@@ -53,7 +53,7 @@ async def serve_gateway(
     hurry = trio.Event() if hurry is None else hurry
     bound = bound_socket(bind, port)
     address = bound.getsockname()
-    worker = Worker(gateway.app(), config_for(logging.getLogger("pegboard.http.server")), log=log)
+    worker = Worker(gateway.app(), config_for(get_logger("pegboard.http.server")), log=log)
 
     async def run(task_status: trio.TaskStatus[None]) -> None:
         with trio.CancelScope(shield=True):

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import logging
 import math
 import os
 import time
@@ -27,6 +26,7 @@ from urllib.parse import quote
 import trio
 
 from pegboard import PegboardError, ToolError, __version__
+from pegboard.config import get_logger
 from pegboard_inspect import catalogue, elsewhere, own_pages
 from pegboard_inspect.access import MAX_GUESSES, Access, Visitor
 from pegboard_inspect.asked_page import asked_here
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     Handler = Callable[[Request, Visitor], Awaitable[None]]
 
-log = logging.getLogger("pegboard.inspect")
+log = get_logger("pegboard.inspect")
 T = TypeVar("T")
 
 TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 from functools import partial
 from typing import TYPE_CHECKING
 
 import trio
 
 from pegboard import ConfigError
+from pegboard.config import get_logger
 from pegboard_serving import bound_socket, host_of, is_loopback, require_credential, tls_of, url_of
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pegboard_inspect.pages import Page
     from pegboard_inspect.settings import InspectSettings
 
-log = logging.getLogger("pegboard.inspect")
+log = get_logger("pegboard.inspect")
 
 
 def told_by(echo: Callable[[str], object]) -> Callable[[str], None]:
@@ -121,7 +121,7 @@ async def serve_inspector(
     names = (host_of(one.removesuffix(":*")) for one in settings.allowed_hosts)
     shown = next(filter(None, names), address[0])  # a certificate is of a name
     url = url_of("http" if tls is None else "https", shown, address[1])
-    worker = Worker(inspector, config_for(logging.getLogger("pegboard.inspect.server")), log=log, tls=tls)
+    worker = Worker(inspector, config_for(get_logger("pegboard.inspect.server")), log=log, tls=tls)
     closing = trio.Event()
 
     async def run(task_status: trio.TaskStatus[None]) -> None:

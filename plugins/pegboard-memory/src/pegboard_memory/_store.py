@@ -7,7 +7,6 @@ still waits, so a call that is cancelled or out of time ends its query. Writes g
 
 from __future__ import annotations
 
-import logging
 import sqlite3
 import time
 import uuid
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 import attrs
 import trio
 
+from pegboard.config import get_logger
 from pegboard_memory import _database as database
 from pegboard_memory._query import fold, parse
 from pegboard_memory._ranking import fuse
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pegboard_memory._query import Query
     from pegboard_memory._semantic import Embedder
 
-log = logging.getLogger("pegboard.memory")
+log = get_logger("pegboard.memory")
 
 T = TypeVar("T")
 

@@ -6,7 +6,6 @@ A job whose caller is gone before it was taken is not done.
 
 from __future__ import annotations
 
-import logging
 import math
 import sqlite3
 import threading
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 import attrs
 import trio
 
+from pegboard.config import get_logger
 from pegboard.group_commit import GroupCommit, UnavailableError
 from pegboard_memory import _database as database
 from pegboard_memory._trouble import StorageError, trouble_of, unconfirmed
@@ -23,7 +23,7 @@ from pegboard_memory._trouble import StorageError, trouble_of, unconfirmed
 if TYPE_CHECKING:
     from pegboard_memory._place import Identity, Place
 
-log = logging.getLogger("pegboard.memory")
+log = get_logger("pegboard.memory")
 
 T = TypeVar("T")
 

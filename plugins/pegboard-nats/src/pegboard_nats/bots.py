@@ -12,12 +12,12 @@ What a request says of that counts for nothing. Each is answered below its reply
 from __future__ import annotations
 
 import contextlib
-import logging
 from typing import TYPE_CHECKING, Any
 
 import trio
 
 from pegboard import ErrorCode, Fault, PegboardError, PluginError, ToolError, thaw
+from pegboard.config import get_logger
 from pegboard.schema.jsontext import JsonTextError, loads
 from pegboard_nats import wire
 from pegboard_nats.mailbox import LinkError
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pegboard_nats.client import Client, Subscription
     from pegboard_nats.protocol import Message
 
-log = logging.getLogger("pegboard")
+log = get_logger("pegboard")
 
 CHAT = "chat"
 """The plugin that knows models."""

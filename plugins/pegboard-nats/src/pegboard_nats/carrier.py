@@ -15,11 +15,11 @@ all instances alone: pegboard-mcp looks at that.
 from __future__ import annotations
 
 import contextlib
-import logging
 from typing import TYPE_CHECKING, Any
 
 import trio
 
+from pegboard.config import get_logger
 from pegboard_nats import wire
 from pegboard_nats.link import link_of
 from pegboard_nats.mailbox import LinkError, NoRespondersError, NotConnectedError
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     App = Callable[[Scope, Callable[[], Awaitable[Any]], Callable[[Any], Awaitable[None]]], Awaitable[None]]
     Headers = Iterable[tuple[str, str]]
 
-log = logging.getLogger("pegboard")
+log = get_logger("pegboard")
 
 REQUEST, REFUSED, HEAD, END, CANCEL, ALIVE = "request", "refused", "head", "end", "cancel", "alive"
 """Kinds of messages, beside `accepted` and `part`."""

@@ -15,7 +15,6 @@ What listens is a plain function, called in the order in which the messages came
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
 import random
 import re
@@ -31,6 +30,7 @@ import attrs
 import trio
 
 from pegboard import PluginError
+from pegboard.config import get_logger
 from pegboard_nats import protocol
 from pegboard_nats.addresses import Address
 from pegboard_nats.credentials import Credentials, read_credentials
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
     Headers = Mapping[str, str] | HeaderBlock
 
-log = logging.getLogger("pegboard")
+log = get_logger("pegboard")
 
 CONNECT_S = 5.0
 """How long one server may take until it has let us in."""

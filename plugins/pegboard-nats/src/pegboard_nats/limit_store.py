@@ -14,7 +14,6 @@ not wait; places of a process that was killed end by themselves.
 from __future__ import annotations
 
 import json
-import logging
 import math
 import random
 import secrets
@@ -25,6 +24,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from pegboard import PluginError
+from pegboard.config import get_logger
 from pegboard.errors import reason_of
 from pegboard_nats.executor import serving
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     Decide = Callable[[State, float], tuple[Any, State | None]]
     """What becomes of a state at that time, in seconds: the answer, and the new state; None: it stays as it is."""
 
-log = logging.getLogger("pegboard")
+log = get_logger("pegboard")
 
 CLOCK_S = 30.0
 """How often the server's clock is asked."""

@@ -24,6 +24,7 @@ import trio
 
 from pegboard import ErrorCode, PluginError, Retry, ToolError, ToolResult, __version__
 from pegboard import trace as traces
+from pegboard.config import get_logger
 from pegboard.schema.jsontext import JsonTextError, loads
 from pegboard.text import clean
 from pegboard_nats import claims, wire
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from pegboard_nats.client import Client, Subscription
     from pegboard_nats.protocol import Message
 
-log = logging.getLogger("pegboard")
+log = get_logger("pegboard")
 notice = logging.getLogger("pegboard.notice")
 
 LAST_S = 1.0

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 import trio
 
 from pegboard import ErrorCode, Retry, ToolError
-from pegboard.config import user_folder
+from pegboard.config import get_logger, user_folder
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -24,7 +24,7 @@ T = TypeVar("T")
 ANSWER_SHARE = 0.8
 """How much of the time that a call has left is spent waiting for the database."""
 
-log = logging.getLogger("pegboard.tool")
+log = get_logger("pegboard.tool")
 notice = logging.getLogger("pegboard.notice")  # what a person reads without looking for it
 
 

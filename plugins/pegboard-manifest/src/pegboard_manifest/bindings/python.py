@@ -11,7 +11,6 @@ compiled; where every argument goes in by its own name as it is, what is left of
 from __future__ import annotations
 
 import inspect
-import logging
 import sys
 import types
 from functools import partial
@@ -19,6 +18,7 @@ from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 from pegboard import CallContext, ErrorCode, Fault, ToolError
+from pegboard.config import get_logger
 from pegboard.schema.jsontext import shorten
 from pegboard_manifest.bindings import _quiet
 from pegboard_manifest.bindings._exceptions import compile_errors, is_the_hosts
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     Bind = Callable[[Mapping[str, Any]], tuple[Sequence[Any], Mapping[str, Any]]]
 
-log = logging.getLogger("pegboard.tool")
+log = get_logger("pegboard.tool")
 
 RUNS: Mapping[str, Run] = {"inline": "inplace", "thread": "thread", "process": "async"}
 """Where the handler runs: that of a worker process only waits for it."""

@@ -30,6 +30,7 @@ from mcp.shared.subscriptions import LISTEN_STREAM_METHODS, SUBSCRIPTION_ID_META
 from pydantic import ValidationError
 
 from pegboard import Retry
+from pegboard.config import get_logger
 from pegboard.errors import reason_of
 from pegboard.trace import carrier
 from pegboard_mcp import __version__
@@ -61,7 +62,7 @@ if TYPE_CHECKING:
 
     OnProgress = Callable[[float, float | None, str | None], Awaitable[None]]
 
-log = logging.getLogger("pegboard.mcp")
+log = get_logger("pegboard.mcp")
 
 TASKS = "io.modelcontextprotocol/tasks"
 """The extension by which a server may answer a call with a task (`client.tasks`)."""

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import unquote, urlsplit
 
 from pegboard import CallContext, Origin, Tool, ToolError
+from pegboard.config import get_logger
 from pegboard.text import clean as sanitised
 from pegboard.text import is_page
 from pegboard_mcp.client._plain import json_text, plain_surrogates, plain_text
@@ -88,7 +89,7 @@ LEVELS = {
 
 _NO_WORD = re.compile(r"[^\w-]+")
 
-log = logging.getLogger("pegboard.mcp.asks")
+log = get_logger("pegboard.mcp.asks")
 notice = logging.getLogger("pegboard.notice")  # what a person reads without looking for it
 
 

@@ -15,7 +15,6 @@ Nothing of the `mcp` SDK is imported before the first server is started.
 from __future__ import annotations
 
 import contextlib
-import logging
 import math
 import random
 import sys
@@ -23,6 +22,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from pegboard import PluginError, SourceState
+from pegboard.config import get_logger
 from pegboard.errors import reason_of
 from pegboard_mcp.client._errors import LinkError, RpcError
 from pegboard_mcp.client.lists import HEALTHY_S
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from pegboard_mcp.client.negotiation import Agreement
     from pegboard_mcp.definitions import Era, ServerDefinition
 
-log = logging.getLogger("pegboard.mcp")
+log = get_logger("pegboard.mcp")
 
 PAUSE_S = (1.0, 60.0)
 """Before a server is started again: after a second, then twice as long each time, up to a minute; with jitter."""

@@ -7,12 +7,12 @@ of the handshake era hear it outside of any request, those of 2026-07-28 on the 
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING
 
 import trio
 from mcp_types import ResourceUpdatedNotification, ResourceUpdatedNotificationParams
 
+from pegboard.config import get_logger
 from pegboard_mcp.server.listening import LISTS, Listening
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pegboard_mcp.collected import Capabilities
     from pegboard_mcp.server.sessions import Connected, Sessions
 
-log = logging.getLogger("pegboard.mcp.serve")
+log = get_logger("pegboard.mcp.serve")
 
 PAUSE_S = 0.05
 SEND_S = 10.0

@@ -10,12 +10,12 @@ Host and Origin are always held, as `pegboard_serving` says.
 from __future__ import annotations
 
 import contextlib
-import logging
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import trio
 
+from pegboard.config import get_logger
 from pegboard_mcp.server._flights import LOOK_S, Flights
 from pegboard_mcp.server.auth import Gatekeeper, answer_plainly
 from pegboard_serving import LAST_S, REFUSED, HostCheck, bound_socket, finish_calls, require_credential, url_of
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pegboard_mcp.server.processes import SharedPort
     from pegboard_mcp.settings import McpSettings
 
-log = logging.getLogger("pegboard.mcp.serve")
+log = get_logger("pegboard.mcp.serve")
 
 HURRY_S = 0.4
 """How long all may take once the end is asked for a second time: after a Ctrl-C the program has a second to live."""
@@ -142,7 +142,7 @@ class HttpApp:
 def _config(settings: McpSettings) -> Config:
     from pegboard_serving.worker import config_for
 
-    config = config_for(logging.getLogger("pegboard.mcp.http"))
+    config = config_for(get_logger("pegboard.mcp.http"))
     config.websocket_max_message_size = settings.max_body_bytes * SKIPPED
     config.websocket_ping_interval = 20.0
     return config
@@ -217,7 +217,7 @@ async def serve_server(
     bound = bound_socket(bind, port) if shared is None else shared.bound
     address = bound.getsockname()
     path = PATHS[transport] if transport == "websocket" else None
-    make_worker = partial(Worker, http_app, log=logging.getLogger("pegboard.mcp.http"), websocket_path=path)
+    make_worker = partial(Worker, http_app, log=get_logger("pegboard.mcp.http"), websocket_path=path)
     worker = make_worker(_config(settings))
     shield = trio.CancelScope(shield=True)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import binascii
 import bisect
-import logging
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from mcp.shared.exceptions import MCPError
@@ -17,6 +16,7 @@ from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
 
 from pegboard import BinaryContent, ErrorCode, TextContent, ToolError, ToolResult
 from pegboard.absence import absent
+from pegboard.config import get_logger
 from pegboard.content import clean_blocks
 from pegboard_mcp.client.source import servers_away
 from pegboard_mcp.collected import Capabilities
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from pegboard import Content, Host, Session
 
-log = logging.getLogger("pegboard.mcp.serve")
+log = get_logger("pegboard.mcp.serve")
 
 T = TypeVar("T")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from uuid import UUID
 import trio
 from mcp.server.sse import SseServerTransport
 
+from pegboard.config import get_logger
 from pegboard_mcp.server._answers import Answering, read_message, refuse, replaying, session_id_in
 from pegboard_mcp.server._flights import Watched
 from pegboard_mcp.server.auth import CALLER, answer_plainly
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pegboard_mcp.server.instances import Instances
     from pegboard_mcp.settings import McpSettings
 
-log = logging.getLogger("pegboard.mcp.serve")
+log = get_logger("pegboard.mcp.serve")
 
 POSTS = "/messages/"
 MAX_WAITING = 64

@@ -24,6 +24,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, MISSING_REQUIRED_CLIENT_CAPABILITY
 
 from pegboard import ErrorCode, ToolError
+from pegboard.config import get_logger
 from pegboard.errors import reason_of
 from pegboard_mcp.server.errors import error_json, fault_at, faulty_params, protocol_error
 from pegboard_mcp.server.handles import EXTENSION, TASK, elsewhere, lost, owner_text
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from pegboard_mcp.server.handles import Handles, Name, Sealed
     from pegboard_mcp.server.task_stores import TaskStore
 
-log = logging.getLogger("pegboard.mcp.serve")
+log = get_logger("pegboard.mcp.serve")
 notice = logging.getLogger("pegboard.notice")
 
 POLL_MS = 1_000

@@ -7,7 +7,6 @@ connection goes on. Pings are hypercorn's, and so is close code 1009 for what is
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -15,6 +14,7 @@ import trio
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
 from starlette.requests import HTTPConnection
 
+from pegboard.config import get_logger
 from pegboard_mcp.server._flights import Watched
 from pegboard_mcp.server.auth import CALLER, answer_plainly
 from pegboard_mcp.server.messages import NoMessageError, message_of
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pegboard_mcp.server._flights import Flights
     from pegboard_mcp.settings import McpSettings
 
-log = logging.getLogger("pegboard.mcp.serve")
+log = get_logger("pegboard.mcp.serve")
 
 SUBPROTOCOL = "mcp"
 GOING_AWAY = 1001
