@@ -292,3 +292,16 @@ async def test_refusals_are_bounded() -> None:
     for number in range(2 * MAX_REFUSED):
         await relay._reach(f"h{number}.org", 443)
     assert len(relay.refused) == MAX_REFUSED
+
+
+def test_hosts_without_an_end_hide_no_network_of_the_person() -> None:
+    """Attack: a hundred names come first, so that nobody reads of the address of the cloud's credentials."""
+    relay = Relay(Rules())
+    for number in range(300):
+        relay._refuse(Refused(f"h{number}.example.org", 443))
+    metadata = Refused("169.254.169.254", 80)
+    relay._refuse(metadata)
+    assert metadata in relay.refused
+    for number in range(300):
+        relay._refuse(Refused(f"10.0.{number}.1", 80))
+    assert len(relay.refused) == 200

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import trio
 
-from pegboard_confine.network import Names, Rules, entry_of
+from pegboard_confine.network import Names, Rules, entry_of, is_private
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -36,7 +36,7 @@ PAUSE_S = 0.002
 """Between two answers about names, and before the next look where there is no room: who asks without an end keeps the
 host from nothing else."""
 MAX_REFUSED = 100
-"""So many hosts that were refused are remembered."""
+"""So many public hosts that were refused are remembered, and so many that are not: neither hides the other."""
 
 
 @attrs.frozen
@@ -90,8 +90,10 @@ class Relay:
 
     def _refuse(self, refused: Refused) -> None:
         is_new = refused not in self.refused
-        if is_new and len(self.refused) >= MAX_REFUSED:
-            return
+        if is_new:
+            alike = sum(is_private(one.host) is is_private(refused.host) for one in self.refused)
+            if alike >= MAX_REFUSED:
+                return
         self.refused[refused] += 1
         if is_new:
             self._on_refused(refused)
