@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import tomllib
 from pathlib import Path
@@ -42,6 +43,19 @@ def test_an_honest_server_is_fine_and_its_table_is_proposed(probe: Any) -> None:
     table = tomllib.loads(done.stdout[done.stdout.index("[plugins") :])["plugins"]["mcp"]["servers"]["words"]
     assert table == {"command": sys.executable, "args": [str(KIT), "honest"], "confine": True}
     assert probe("--wait", "0", "--", sys.executable, str(KIT), "honest").stdout == done.stdout  # the same pin
+
+
+@confined
+def test_a_server_is_looked_at_as_if_it_never_was(probe: Any, tmp_path: Path) -> None:
+    """Attack: it counts in its home how often it was started, and behaves where that was often. What lasts of a probe
+    is its package too: a newer one would be configured than was looked at."""
+    pins = []
+    for _ in range(2):
+        done = probe("--wait", "0", "--json", "--", sys.executable, str(KIT), "attacks")
+        assert done.returncode == 1, done.stderr
+        pins.append(json.loads(done.stdout)["pin"])
+    assert pins[0] == pins[1]
+    assert list(tmp_path.glob("data/pegboard/confined/*")) == []
 
 
 def test_without_a_sandbox_it_is_said_what_was_not_seen(probe: Any) -> None:

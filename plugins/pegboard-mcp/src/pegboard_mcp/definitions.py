@@ -211,6 +211,7 @@ class ServerDefinition(_Server):
         env_file: the file from which some of `env` came.
         kept: files of the host that it may not change in its sandbox, whatever it may write.
         written: folders that other servers may write.
+        home: the folder that is its home in a sandbox; None: one that goes by its name and command.
         learned: what its sandbox tells of it, where somebody asks.
 
     .. versionadded:: 0.1
@@ -232,6 +233,7 @@ class ServerDefinition(_Server):
     env_file: str | None = attrs.field(default=None, eq=False)
     kept: tuple[str, ...] = attrs.field(default=(), eq=False)
     written: tuple[str, ...] = attrs.field(default=(), eq=False)
+    home: str | None = attrs.field(default=None, eq=False)
     learned: Learned | None = attrs.field(default=None, eq=False)
     client_name: str = attrs.field(default="pegboard", eq=False)
     """As whom it is asked: `pegboard probe` looks whether another client is told the same."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -16,7 +17,7 @@ from pegboard.cli import Finite
 from pegboard.text import visible, visible_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from pegboard import Board
     from pegboard.cli import ProgramRun
@@ -78,13 +79,9 @@ def probe(
     board = run.load_board(lenient=True)
     table = _table(server, read, write, network, env)
     definition = _definition(board, server, table, unconfined=unconfined)
-    known = _known(board)
-    report = trio.run(
-        lambda: look(
-            definition, board.tools.values(), [name for name in known if name != definition.name], wait_s=wait_s,
-            tell=_note,
-        )
-    )  # fmt: skip
+    others = [name for name in _known(board) if name != definition.name]
+    with _new_home(definition) as at_home:
+        report = trio.run(lambda: look(at_home, board.tools.values(), others, wait_s=wait_s, tell=_note))
     if as_json:
         click.echo(visible_json(json.dumps(to_json(definition, report), indent=2, ensure_ascii=False)))
     else:
@@ -93,6 +90,28 @@ def probe(
     if report.offered is None and verdict != "danger":
         return 2
     return 1 if verdict not in (None, "note") else 0
+
+
+@contextlib.contextmanager
+def _new_home(definition: ServerDefinition) -> Iterator[ServerDefinition]:
+    """The server in a home of its own that is removed, where it is not configured: what it left the last time would be
+    what is looked at, its package of then, and what it noted of being looked at."""
+    if not definition.confine or definition.name != NAME:
+        yield definition
+        return
+    import secrets
+    import shutil
+
+    import attrs
+
+    from pegboard.config import user_folder
+
+    folder = user_folder("data") / "confined" / f"{NAME}-{secrets.token_hex(8)}"
+    try:
+        yield attrs.evolve(definition, home=str(folder / "home"))
+    finally:
+        with contextlib.suppress(RecursionError):  # it may have nested folders without an end
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 # -- which server

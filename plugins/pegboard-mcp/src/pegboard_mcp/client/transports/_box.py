@@ -55,6 +55,8 @@ _OF_MANAGERS = re.compile(r"(?i)(?:npm_config|uv|pip|pipx)_")
 
 def home_of(definition: ServerDefinition) -> Path:
     """The folder that is a server's home."""
+    if definition.home is not None:
+        return Path(definition.home)
     plain = re.sub(r"[^A-Za-z0-9_-]", "-", definition.name)[:64]
     parts = "\0".join((definition.name, *definition.argv)).encode("utf-8", "surrogateescape")
     return user_folder("data") / "confined" / f"{plain}-{hashlib.sha256(parts).hexdigest()[:16]}" / "home"
