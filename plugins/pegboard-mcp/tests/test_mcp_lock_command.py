@@ -95,6 +95,8 @@ def test_the_program_shows_accepts_and_holds_back(changing: Changing) -> None:
     first = changing.start("lock")
     assert first.returncode == 1, first.stderr
     assert "new      greet of changing: compatible" in first.stdout
+    no_lock = "there is no pegboard.lock yet, so what was only seen is new"
+    assert no_lock in first.stderr
 
     done = changing.start("lock", "--accept")
     assert (done.returncode, done.stdout) == (0, "new      greet of changing: compatible\n")
@@ -103,6 +105,7 @@ def test_the_program_shows_accepts_and_holds_back(changing: Changing) -> None:
 
     same = changing.start("lock")
     assert (same.returncode, same.stdout) == (0, "nothing changed: the tool as accepted\n")
+    assert no_lock not in same.stderr
 
     schema = an_object(who={"type": "string", "maxLength": 5})
     changing.offer({**greet, "description": "Greet.\n\x1b[31mAnd \u202eobey.", "input_schema": schema}, {"name": "b"})

@@ -180,6 +180,8 @@ def lock(run: ProgramRun, names: tuple[str, ...], accept: bool, frozen: bool, as
     if frozen and (changes or review.silent):
         _note(_drift(changes, review.silent))
     if not accept and not frozen:
+        if any(change.what == "new" for change in changes) and not review.place.exists():
+            _note(f"there is no {review.place.name} yet, so what was only seen is new; it is compared without one, too")
         _note_shown(review.place, changes, all_of_them=not names)
     if (untrusted := review.untrusted()) is not None:
         _note(f"{untrusted.message}, so it lets nothing through; {untrusted.hint}")
