@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pegboard import SourceState
 from pegboard.testing import assert_ok
 from pegboard_mcp.client import discovery
 
@@ -118,6 +119,8 @@ async def test_a_server_of_which_its_table_leaves_no_tool_says_so(serve: Any, de
     await served.ready()
     (one,) = served.host.board.source_statuses()
     assert one.reason.startswith("it has no tool that its `allowed_tools` and `disabled_tools` leave")
+    served.host.board.set_source_state("one", SourceState.KNOWN)  # as a program says it of what another one saw
+    assert served.host.board.source_statuses()[0].reason == one.reason
 
 
 async def test_one_server_under_two_names_has_its_tools_twice(serve: Any, define: Any) -> None:

@@ -127,14 +127,13 @@ class Sources:
             counts: how many tools of each are on the board.
             rejected: the tools that are not.
         """
-        found = (
-            self._status_of(one, source.name, counts.get(source.name, 0), rejected) for one, source in self.provided
-        )
+        found = (self._status_of(one, source, counts.get(source.name, 0), rejected) for one, source in self.provided)
         return sorted(found, key=lambda one: one.source)
 
     def _status_of(
-        self, record: PluginRecord, source: str, tools: int, rejected: Iterable[RejectedTool]
+        self, record: PluginRecord, provided: ToolSource, tools: int, rejected: Iterable[RejectedTool]
     ) -> SourceStatus:
+        source = provided.name
         state, reason = self.states[source]
         is_up = state in UP
         if is_up and not tools:
@@ -142,7 +141,8 @@ class Sources:
             one = next((one for one in own if one.is_held), own[0] if own else None)
             state = SourceState.HELD if one is not None and one.is_held else state
             empty, off = "its list of tools is empty", "its tools are not on the board"
-            reason = reason or empty if one is None else f"{off}: {one.why}; {one.fix}"
+            empty = getattr(provided, "why_empty", None) or empty
+            reason = empty if one is None else f"{off}: {one.why}; {one.fix}"
         since_s = monotonic() - self._since.get(source, monotonic())
         return SourceStatus(source, record.name, state, since_s, reason or (None if is_up else state.meaning), tools)
 

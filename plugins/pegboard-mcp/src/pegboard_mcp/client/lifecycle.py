@@ -157,7 +157,7 @@ class Lifecycle:
         import trio
 
         if self._definition.start == "lazy" and not self._definition.required and self._catalogue.listing is not None:
-            slot.set_state(SourceState.KNOWN, self._catalogue.why_empty())
+            slot.set_state(SourceState.KNOWN)
             await self._wanted.wait()
         pause_s = PAUSE_S[0]
         while True:
@@ -248,7 +248,7 @@ class Lifecycle:
                     return await self._explained(connection)
                 self._was_ready, self.trouble, self.connection = True, None, connection
                 self.is_coming = False
-                slot.set_state(SourceState.READY, self._catalogue.why_empty())
+                slot.set_state(SourceState.READY)
                 self._end_attempt()
                 with self._measured(slot, connection) as told:
                     async with trio.open_nursery() as nursery:

@@ -115,6 +115,11 @@ class McpSource:
         them."""
         return self.catalogue.held
 
+    @property
+    def why_empty(self) -> str | None:
+        """Why none of the server's tools is offered, where its table leaves out some of them."""
+        return self.catalogue.why_empty()
+
     def known(self) -> tuple[Tool, ...] | None:
         """The tools that the server offered when it last ran; None where that is not known.
 
