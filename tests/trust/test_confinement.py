@@ -285,6 +285,21 @@ def test_no_part_of_the_system_is_given(key: str, path: str, stage: dict[str, An
         load_board(table_of(stage, **{key: [path]}), plugins=["mcp"])
 
 
+@pytest.mark.parametrize("key", ["read", "write"])
+def test_a_link_that_came_into_a_project_gives_nothing_beside_it(
+    key: str, stage: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Attack: a later commit makes a link of a folder that a trusted configuration gives (CVE-2024-32002 of git)."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "real").mkdir()
+    (tmp_path / "inside").symlink_to("real")
+    load_board(table_of(stage, **{key: ["inside", "./real", "real/../inside", stage["home"]]}), plugins=["mcp"])
+    (tmp_path / "docs").symlink_to(stage["home"])
+    for path in ("docs", "./docs", "docs/.ssh", "real/../docs"):
+        with pytest.raises(ConfigError, match=rf"{key}\[0\]: expected what lies in this folder, got a link out of it"):
+            load_board(table_of(stage, **{key: [path]}), plugins=["mcp"])
+
+
 def test_a_home_that_is_given_is_told(stage: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """`read = ["~"]` is what people write first."""
     monkeypatch.setenv("HOME", stage["home"])
@@ -305,6 +320,24 @@ async def test_a_sandbox_without_a_filter_is_told_at_the_start_and_by_doctor(
     assert "it is confined without a filter of system calls" in caplog.text
     told = [one.what for one in check_confinement(McpSettings(servers=table_servers(stage)))]
     assert "confined servers may make every system call" in told
+
+
+@pytest.mark.parametrize("words", [["call", "t"], ["doctor"], ["probe", "one"], ["confine", "suggest", "one"]])
+def test_where_the_kernel_refuses_it_the_advice_is_not_to_install_what_is_there(
+    tmp_path: Path, words: list[str]
+) -> None:
+    """Ubuntu 24.04 lets nobody make user namespaces, and bubblewrap is installed there."""
+    server = {"command": "true", "confine": True}
+    (tmp_path / "c.yaml").write_text(json.dumps({"plugins": {"mcp": {"servers": {"one": server}}}}))
+    hidden = "import pegboard_confine.bubblewrap as b; b.NAMESPACES = ('--no-such-option',)"
+    start = f"{hidden}; from pegboard_program import main; main()"
+    command = [sys.executable, "-c", start, "--config", str(tmp_path / "c.yaml"), "--plugin", "mcp", *words]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    told = ran.stdout + ran.stderr
+    assert ran.returncode != 0
+    assert "the kernel or the container refuses it" in told
+    assert "install bubblewrap" not in told.lower()
+    assert words[0] == "call" or "let user namespaces be made here" in told.lower()
 
 
 HOST = """

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 __all__ = [
+    "ALLOW",
     "INSTALL",
     "NAMESPACES",
     "NETWORK_FILES",
@@ -42,6 +43,14 @@ SEARCH = ("/usr/local/bin", "/usr/bin", "/bin", "/usr/local/sbin", "/usr/sbin", 
 """
 INSTALL = "install bubblewrap (Debian: apt-get install bubblewrap)"
 """How a person gets bubblewrap.
+
+.. versionadded:: 0.1
+"""
+ALLOW = (
+    "let user namespaces be made here: sysctl kernel.apparmor_restrict_unprivileged_userns=0 on Ubuntu, "
+    "kernel.unprivileged_userns_clone=1 on Debian; in a container, one whose seccomp profile allows them"
+)
+"""How a person lets bubblewrap start, where it is installed.
 
 .. versionadded:: 0.1
 """

@@ -42,7 +42,7 @@ from pegboard_confine.relay import Refused, Relay
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["HOME", "Box", "ConfineError", "Policy", "home_error", "prepare", "why_not"]
+__all__ = ["HOME", "Box", "ConfineError", "Policy", "home_error", "how_to_allow", "prepare", "why_not"]
 
 HOME = "/home/confined"
 """Its home, as it sees it.
@@ -142,6 +142,14 @@ def why_not() -> str:
     if _probed is None:
         _probed = bubblewrap.probe()
     return _probed[1]
+
+
+def how_to_allow() -> str:
+    """How a person repairs what `why_not` says.
+
+    .. versionadded:: 0.1
+    """
+    return bubblewrap.ALLOW if bubblewrap.find_system_program("bwrap") is not None else bubblewrap.INSTALL
 
 
 def _kept(policy: Policy) -> list[str]:
@@ -398,7 +406,7 @@ async def prepare(
     def make() -> Box:
         try:
             if problem := why_not():
-                raise ConfineError(f"this system cannot confine it: {problem}", bubblewrap.INSTALL, impossible=True)
+                raise ConfineError(f"this system cannot confine it: {problem}", how_to_allow(), impossible=True)
             seen = check_folders(policy)
             _write_files(policy.home)
         except BaseException:

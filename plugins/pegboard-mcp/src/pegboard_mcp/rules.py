@@ -474,6 +474,11 @@ class TableRules:
         if path in NOT_GIVEN or within(path, ("/proc",)) or (key == "write" and path in NOT_WRITTEN):
             hint = f'as in {key} = ["./docs"]; what it needs of the system it sees'
             self._fault((key, at), "a folder or a file that it is to work with", "a part of the system", hint)
+        base = os.path.realpath(self._base)
+        is_inside = within(os.path.normpath(Path(base) / expanded), (base,)) and not Path(expanded).is_absolute()
+        if is_inside and not within(path, (base,)):  # a later commit could make that link
+            hint = "write where it leads, if you know who made it; or take it out"
+            self._fault((key, at), "what lies in this folder", "a link out of it", hint)
 
     def _check_encoding(self) -> None:
         encoding = self._settings.encoding

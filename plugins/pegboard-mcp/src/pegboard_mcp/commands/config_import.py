@@ -243,13 +243,11 @@ def _tell(taken: ConfigImport, *, with_secrets: bool) -> None:
         _note(f"left out of {name}, for it means nothing here: {', '.join(keys)[:200]}")
     confined = [name for name, table in taken.tables.items() if table.get("confine")]
     if confined:
-        from pegboard_confine.bubblewrap import INSTALL
-        from pegboard_confine.sandbox import why_not
+        from pegboard_confine.sandbox import how_to_allow, why_not
 
         if problem := why_not():
-            _note(
-                f"this system cannot confine them, so they do not start: {problem}; {INSTALL}, or import --unconfined"
-            )
+            fix = f"{how_to_allow()}; or import --unconfined"
+            _note(f"this system cannot confine them, so they do not start: {problem}; {fix}")
         _note("confined: " + ", ".join(confined) + "; what else one needs: pegboard confine suggest NAME")
     if taken.unconfined:
         _note(f"not confined, for a container is started by another program: {', '.join(taken.unconfined)}")

@@ -52,8 +52,7 @@ def suggest(run: ProgramRun, name: str, calls: tuple[str, ...], seconds: float) 
     """
     import trio
 
-    from pegboard_confine.bubblewrap import INSTALL
-    from pegboard_confine.sandbox import why_not
+    from pegboard_confine.sandbox import how_to_allow, why_not
     from pegboard_mcp.lock.watch import settings_of
 
     settings = settings_of(run.load_board(lenient=True))
@@ -64,7 +63,7 @@ def suggest(run: ProgramRun, name: str, calls: tuple[str, ...], seconds: float) 
     if definition.transport != "stdio":
         raise ConfigError(f"{name} is at a URL: it runs elsewhere, and nothing here confines it")
     if problem := why_not():
-        raise ConfigError(f"this system cannot confine a server: {problem}", hint=INSTALL)
+        raise ConfigError(f"this system cannot confine a server: {problem}", hint=how_to_allow())
     wanted = [_call_of(call) for call in calls]
     learned, problems = trio.run(_learn, definition, wanted, seconds)
     click.echo(_policy(definition, learned), nl=False)

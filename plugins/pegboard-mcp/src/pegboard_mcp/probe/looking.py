@@ -121,11 +121,11 @@ def confined(definition: ServerDefinition, *, is_confined: bool = True) -> Serve
     """
     if definition.transport != "stdio" or not is_confined:
         return attrs.evolve(definition, confine=False) if definition.confine else definition
-    from pegboard_confine.bubblewrap import INSTALL
-    from pegboard_confine.sandbox import why_not
+    from pegboard_confine.sandbox import how_to_allow, why_not
 
     if problem := why_not():
-        hint = f"{INSTALL}; without a sandbox (--unconfined) it has all of your rights, as it has once it is configured"
+        without = "without a sandbox (--unconfined) it has all of your rights, as it has once it is configured"
+        hint = f"{how_to_allow()}; {without}"
         raise ConfigError(f"this system cannot confine a server: {problem}", hint=hint)
     return attrs.evolve(definition, confine=True)
 
