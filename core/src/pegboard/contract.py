@@ -438,7 +438,8 @@ class ToolSource(Protocol):
     `question_of_held(name)` gives what a person is asked, as a `pegboard.absence.HeldQuestion`, where a tool of that
     name is called and held back, or what it has beside tools is asked for, as `KIND:NAME`; None: nothing.
     `offer_again()` has it offer all of it once more, now that a person accepted some. `trusted` is True where a person
-    said that nobody need be asked before words of its results go into other tools (see `[flows]`).
+    said that nobody need be asked before words of its results go into other tools (see `[flows]`). `why_empty` is why
+    it offers no tool though it is well; None: nothing is known of that.
 
     For whoever looks after it, it may have `describe()`, which gives a `pegboard.sources.SourceDetails` at once and
     starts nothing; and `listen(hear)`: from its next start on `hear` is given each `pegboard.sources.SourceMessage`, in
