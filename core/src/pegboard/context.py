@@ -11,7 +11,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pegboard._frozen import EMPTY
-from pegboard.config._secrets import get_logger
 from pegboard.errors import ErrorCode, Retry, ToolError
 from pegboard.limits import CALL_LEVELS
 from pegboard.results import CheckedResult, ToolResult
@@ -33,7 +32,7 @@ PREPARE_S = 60.0
 PREPARE_SHARE = 0.8
 """Of what a caller's own deadline leaves; the rest is for saying that nothing was done."""
 
-log = get_logger("pegboard.tool")
+log = logging.getLogger("pegboard.tool")
 
 _NOBODY_WAITS: frozenset[Any] = frozenset()
 
