@@ -3,6 +3,7 @@ text is spelled out, and beside a low line. Source: ours; what a tool prints is 
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -25,6 +26,12 @@ def pieces(text: str, size: int) -> list[str]:
     return [text[at : at + size] for at in range(0, len(text), size)]
 
 
+def dumped(text: str, line: str, size: int) -> str:
+    parts = pieces(text + "\n", 16)
+    lines = (line.format(16 * at, part.encode().hex(" ", size), part) for at, part in enumerate(parts))
+    return "\n".join(lines).replace("\n|", "|")
+
+
 FORMS: dict[str, Callable[[str], str]] = {
     "over two lines": lambda key: f"The key is {key[:12]}\n{key[12:]} and no other.",
     "over two lines of a program": lambda key: f"The key is {key[:12]}\r\n    {key[12:]}.",
@@ -33,9 +40,19 @@ FORMS: dict[str, Callable[[str], str]] = {
     "with a hyphen": lambda key: f"The key is {key[:12]}-\n{key[12:]} and no other.",
     "letter by letter": lambda key: f"The key is: {' '.join(key)} and no other.",
     "bytes in pairs": lambda key: f"00000000  {key.encode().hex(' ')}",
+    "by hyphens": lambda key: f"The key is {'-'.join(key)} and no other.",
+    "a list of letters": lambda key: f"The key is {json.dumps(list(key))}.",
+    "a letter a line": lambda key: "The key is\n\n" + "\n".join(key),
+    "on a line that goes on": lambda key: f"export KEY={key[:9]}\\\n{key[9:]} && run",
+    "as hexdump prints it": lambda key: dumped(f"KEY={key}", "{:08x}  {}  |{}|", 1),
+    "as xxd prints it": lambda key: dumped(f"KEY={key}", "{:08x}: {}  {}", 2),
+    "numbers of its letters": lambda key: f'{{"type": "Buffer", "data": {list(key.encode())}}}',
     "in the name of a file": lambda key: f"backup_{key}_old.tar",
 }
-OF_OWN = ("over two lines", "over two lines of a program", "letter by letter", "bytes in pairs")
+OF_OWN = (
+    "over two lines", "over two lines of a program", "letter by letter", "bytes in pairs", "on a line that goes on",
+    "as hexdump prints it", "as xxd prints it", "numbers of its letters",
+)  # fmt: skip
 """A value that has no shape is found where nothing but spaces part it."""
 CASES = [(form, key) for key in (GITHUB, OPENAI) for form in FORMS] + [(form, OWN) for form in OF_OWN]
 
@@ -73,6 +90,59 @@ async def test_a_known_value_with_one_space_is_masked(host_with: Any, monkeypatc
     assert result.text == "It is [masked: secret of this host], twice: [masked: secret of this host]."
 
 
+@pytest.mark.parametrize("change", [str.upper, str.lower, str.title, str.swapcase])
+async def test_a_known_value_in_another_case_is_masked(
+    host_with: Any, monkeypatch: pytest.MonkeyPatch, change: Callable[[str], str]
+) -> None:
+    """Attack: a page has a model say a key in capitals, which is the key to whoever knows that."""
+    monkeypatch.setenv("SOME_API_KEY", OWN)
+
+    @tool(read_only=True)
+    async def show() -> str:
+        """Show."""
+        return f"It is {change(OWN)}, and {OWN}; of the same name."
+
+    host = await host_with()
+    host.add(show)
+    result = await host.session(masks_secrets=True).call("show")
+    told = "[masked: secret of this host]"
+    assert result.text == f"It is {told}, and {told}; of the same name."
+
+
+UNSEEN: dict[str, Callable[[str], str]] = {
+    "the colours of grep": lambda key: f"KEY=\x1b[01;31m\x1b[K{key[:8]}\x1b[m\x1b[K{key[8:]} and no other.",
+    "marks without a width": lambda key: f"The key is {key[:6]}\u200b{key[6:9]}\u00ad{key[9:]} and no other.",
+    "marks of directions": lambda key: f"The key is \u202d{key[:5]}\u2060{key[5:]}\u202c and no other.",
+}
+
+
+@pytest.mark.parametrize("key", [GITHUB, OPENAI, OWN])
+@pytest.mark.parametrize("how", UNSEEN)
+async def test_a_key_in_which_something_is_not_seen_is_masked_where_nothing_was_taken_out(
+    host_with: Any, source: Any, sources: Any, monkeypatch: pytest.MonkeyPatch, how: str, key: str
+) -> None:
+    """Attack: a model writes a key for another server so that no filter finds it whole. Results are cleaned before."""
+    monkeypatch.setenv("SOME_API_KEY", OWN)
+    received = []
+
+    @tool(open_world=True)
+    async def post(text: str) -> str:
+        """Post."""
+        received.append(text)
+        return "in"
+
+    config = {"flows": {"default": "allow"}}
+    host = await host_with(sources(source("site", [post])), config=config)
+    written = UNSEEN[how](key)
+    assert key[-7:] not in host.session(masks_secrets=True).masked({"a": written})["a"]
+    assert (await host.session().call("post", {"text": written})).ok
+    assert key[-7:] not in received[0]
+    assert "[masked: " in received[0]
+    assert received[0].endswith(" and no other.")
+    plain = "zero\u200bwidth\u200bjoined file_2.txt \x1b[01;32mrun-1.sh\x1b[0m \x1b[31mlogs-2026-11-28.tar.gz\x1b[0m"
+    assert host.session(masks_secrets=True).masked(plain) == plain
+
+
 ORDINARY = [
     "GitHub's tokens begin with ghp_\nand have 36 letters and digits behind that, 40 in all; since 2021 they do.",
     "api_key:\n  description1: the key of the service\naccess_token:\n  description2: another",
@@ -82,6 +152,12 @@ ORDINARY = [
     " ".join("the quick brown fox"),
     " ".join(str(number % 10) for number in range(200)),
     "| name | value |\n|---|---|\n| a1 | b2 |\n",
+    json.dumps([number % 10 for number in range(200)]),
+    json.dumps(list("abcdefghijklmnopqrstuvwxyz0123456789")),
+    "-".join("abcdefghijklmnopqrstuvwxyz0123456789"),
+    "\n".join(f"{16 * at:08x}  {bytes(range(at, at + 16)).hex(' ')}  |................|" for at in range(64)),
+    "\n".join(f"{16 * at:08x}: {bytes(range(at, at + 16)).hex(' ', 2)}  ................" for at in range(64)),
+    "cc -O2 -Wall \\\n  -o build/run-2 \\\n  src/main.c src/util2.c",
 ]
 
 

@@ -15,6 +15,7 @@ import base64
 import json
 import logging
 import os
+import re
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -215,10 +216,14 @@ class SecretMask:
             if masked != inner:
                 return base64.b64encode(masked).decode("ascii")
         words = long_words(text)
+        folded = words.lower()
         for form, value in self._values().items() if words else ():
             if form in words and value not in (own or ()):
                 found.add(KNOWN)
                 text = text.replace(form, _instead(KNOWN))
+            if form == value and value.lower() in folded and value not in (own or ()):
+                text, count = re.subn(re.escape(value), _instead(KNOWN), text, flags=re.IGNORECASE)
+                found.update([KNOWN] if count else ())
 
         def instead(key: str, kind: str) -> str | None:
             if own is not None and (key in own or kind == NAMED):

@@ -22,10 +22,31 @@ _LETTERS = re.compile(r"(?<!\S)\S(?:[ \t]\S){15,}(?!\S)")
 _BREAK = re.compile(r"[ \t]*\r?\n[ \t]*(?:[>|#*+][ \t]*)?|[ \t]")
 _HYPHENATED = re.compile(rf"-?(?:{_BREAK.pattern})")
 """The same where a hyphen says that the word goes on; it may also be a letter of the key."""
+_SPELLED = re.compile(
+    r"(?<![\w-])[\w-](?P<between>[^\w\s-]{1,4}|[^\w-]{2,4}|\n|-)(?:[\w-](?P=between)){14,}[\w-](?![\w-])"
+)
+"""Letter by letter, with the same signs between all of them."""
+_UNSEEN = re.compile(
+    r"\x1b\[[\d;]{0,20}[A-Za-z]|\\\r?\n|[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]"
+)
+"""What a reader does not see between letters: colours of a terminal, marks without a width, a line that goes on."""
+
+
+def _together(text: str) -> Iterator[tuple[str, list[int]]]:
+    """The letters of what is spelled out, and of the text where something unseen stands in it; and where each is."""
+    for found in _SPELLED.finditer(text):
+        step = len(found["between"]) + 1
+        yield found[0][::step], list(range(found.start(), found.end(), step))
+    if _UNSEEN.search(text):
+        yield _UNSEEN.sub("", text), _places(text, _UNSEEN, 0)
 
 
 def parted_shapes(text: str) -> Iterator[tuple[int, int, str, str]]:
     """Where keys of a known shape stand in parts: from, to, the key, and its kind."""
+    for together, places in _together(text):
+        for at, to, kind in find_shapes(together):
+            if places[to - 1] - places[at] > to - 1 - at and kind not in (NAMED, OF_A_FILE):
+                yield places[at], places[to - 1] + 1, together[at:to], kind
     lines = _LINES.finditer(text) if "\n" in text else ()
     for found in chain(lines, _LETTERS.finditer(text)):
         words = found[0]
@@ -51,6 +72,13 @@ def _places(words: str, between: re.Pattern[str], start: int) -> list[int]:
 
 def parted_in(text: str, values: Iterable[str]) -> Iterator[tuple[int, int, str]]:
     """Where values that are known stand with spaces or ends of lines in between: from, to, and the value."""
+    values = list(values)
+    for together, places in _together(text):
+        for value in values:
+            for found in re.finditer(re.escape(value), together):
+                start, end = places[found.start()], places[found.end() - 1] + 1
+                if end - start > len(value):
+                    yield start, end, value
     words = text.split()
     if len(words) < 2:
         return

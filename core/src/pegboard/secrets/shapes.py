@@ -254,8 +254,9 @@ def long_words(text: str) -> str:
 
 
 def has_pairs(text: str) -> bool:
-    """Whether its words are so short that it may be bytes in pairs of digits, or a word letter by letter."""
-    return text.count(" ") * 4 > len(text)
+    """Whether its words are so short that it may be bytes in pairs of digits or by their numbers, or a word letter by
+    letter."""
+    return text.count(" ") * 4 > len(text) or text.count(",") * 6 > len(text)
 
 
 @functools.cache
