@@ -81,6 +81,9 @@ WRONG = [
     (["https://example.org/mcp", "more"], "give the address alone"),
     (["--env", "NOTHING", "--", "x"], "expected NAME=VALUE"),
     ([], "Missing argument"),
+    (["npx", "-y", "pkg"], "-y is not an option of probe; a command stands behind --: pegboard probe -- npx -y pkg"),
+    (["--wiat", "3", "words"], "did you mean --wait?"),
+    (["words", "--wiat", "3", "--", "x"], "did you mean --wait?"),
 ]
 
 

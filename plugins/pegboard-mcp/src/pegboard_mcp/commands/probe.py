@@ -39,7 +39,26 @@ def offer(file: Path | None = None) -> str:
     return f"what you do not know yet, look at before you use it: pegboard{first} probe NAME"
 
 
-@click.command("probe", short_help="Look at an MCP server before it is configured.")
+class ProbeCommand(click.Command):
+    """Says where a command stands to whoever gave its options to probe."""
+
+    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> click.Context:
+        """The context of the command.
+
+        Raises:
+            click.UsageError: an option is not one of probe.
+        """
+        words = list(args)
+        try:
+            return super().make_context(info_name, args, parent, **extra)
+        except click.NoSuchOption as problem:
+            if words[0].startswith("-") or "--" in words:
+                raise
+            message = f"{problem.option_name} is not an option of probe; a command stands behind --: pegboard probe -- "
+            raise click.UsageError(message + shlex.join(words)[:200], problem.ctx) from None
+
+
+@click.command("probe", cls=ProbeCommand, short_help="Look at an MCP server before it is configured.")
 @click.argument("server", nargs=-1, required=True)
 @click.option(
     "--wait",
