@@ -639,6 +639,32 @@ def test_ssh_keygen_that_does_not_end_is_stopped(team: Team, monkeypatch: pytest
         os.kill(int(Path("pid").read_text()), 0)
 
 
+UNFIT: dict[str, tuple[Callable[[Path], Any], str, str]] = {
+    "others may read it": (lambda place: place.chmod(0o644), "others may read ", "chmod 600 "),
+    "another file": (lambda place: place.write_text("hello"), "is not an SSH key", "name one: "),
+    "nothing in it": (lambda place: place.write_text(""), "is not an SSH key", "name one: "),
+    "not there": (lambda place: place.unlink(), "there is no key ", "name one: "),
+    "half of a key": (
+        lambda place: place.write_bytes(place.read_bytes()[:100]), "ssh-keygen did not sign with ", "ssh-"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", UNFIT)
+def test_a_key_that_cannot_sign_is_named_with_what_helps(team: Team, tmp_path: Path, what: str) -> None:
+    key = tmp_path / "own-key"
+    shutil.copy(team.keys / "alice", key)
+    change_it, words, fix = UNFIT[what]
+    change_it(key)
+    before = team.lock.read_bytes(), team.sig.read_bytes()
+    with pytest.raises(signature.SignatureError) as refused:
+        signature.sign_lock(team.lock, team.lock.read_bytes(), key)
+    assert words in refused.value.message
+    assert fix in str(refused.value.hint)
+    assert str(key) in f"{refused.value.message} {refused.value.hint}"
+    assert (team.lock.read_bytes(), team.sig.read_bytes()) == before
+
+
 def test_a_key_with_a_passphrase_does_not_hang_without_a_terminal(
     team: Team, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -430,6 +430,7 @@ def sign_lock(path: Path, content: bytes, key: Path | None) -> Signature:
     key = _default_key() if key is None else key
     if not key.is_file():
         raise SignatureError(f"there is no key {name_of(key)}", hint="name one: pegboard lock sign --key FILE")
+    _require_usable(key)
     is_asked = is_terminal(sys.stdin)
     with _private_folder() as folder:
         copy = folder / "lock"
@@ -454,6 +455,26 @@ def sign_lock(path: Path, content: bytes, key: Path | None) -> Signature:
         hint = write_hint(problem, "see that its folder and the lock can be written by you")
         raise SignatureError(f"{_name_of(path)} cannot be written: {_why(problem)}", hint=hint) from None
     return _parse(armored, path)
+
+
+def _require_usable(key: Path) -> None:
+    """Require a key that ssh-keygen takes: of another, or one that others may read, it says little that helps.
+
+    Raises:
+        SignatureError: it is not one.
+    """
+    try:
+        head, found = _read(key, MAX_SIGNATURE, 0)
+    except (OSError, ValueError) as problem:
+        raise SignatureError(f"{name_of(key)} cannot be read: {_why(problem)}", hint="name a key: --key FILE") from None
+    begin = (head or b"")[:20]
+    if not begin.startswith((b"-----BEGIN ", b"ssh-", b"ecdsa-", b"sk-")):
+        raise SignatureError(f"{name_of(key)} is not an SSH key", hint="name one: pegboard lock sign --key FILE")
+    is_open = os.name == "posix" and found.st_uid == os.geteuid() and found.st_mode & 0o077
+    if is_open and begin.startswith(b"-----BEGIN "):
+        raise SignatureError(
+            f"others may read {name_of(key)}, so that ssh-keygen does not use it", hint=f"chmod 600 {name_of(key)}"
+        )
 
 
 def _default_key() -> Path:
