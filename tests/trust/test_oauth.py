@@ -129,6 +129,12 @@ ATTACKS: dict[str, dict[str, Any]] = {
     "PKCE is not among what it can": {"code_challenge_methods_supported": ["plain"]},
     "PKCE: an empty list": {"code_challenge_methods_supported": []},
     "PKCE is not spoken of": {"code_challenge_methods_supported": None},
+    # Of two parameters of one name a server may take the first: the code of another client, sent to another place.
+    "the page says who asks": {"authorization_endpoint": f"{EVIL}/authorize?client_id=other"},
+    "the page says where the code is sent": {"authorization_endpoint": f"{EVIL}/a?redirect_uri=https://evil.example/"},
+    "the page says the state": {"authorization_endpoint": f"{EVIL}/a?x=1&state=known-1"},
+    "the page says nothing of the state": {"authorization_endpoint": f"{EVIL}/a?state="},
+    "the page turns PKCE off": {"authorization_endpoint": f"{EVIL}/a?code_challenge_method=plain"},
     "the resource is another server's": {"resource": "https://mail.good.example/mcp"},
     "the resource is another path": {"resource": "https://tools.evil.example/other"},
     "the resource is a name that begins alike": {"resource": "https://tools.evil.example.good.example/mcp"},
@@ -180,6 +186,7 @@ HONEST: dict[str, dict[str, Any]] = {
     "the page at the site of the issuer": {
         "as_issuer": "https://cf.mcp.good.example", "authorization_endpoint": "https://mcp.good.example/v1/authorize"
     },
+    "the page with a parameter, as of Azure AD B2C": {"authorization_endpoint": f"{EVIL}/authorize?p=a%20policy&q"},
     "the token elsewhere": {
         "as_issuer": "https://accounts.good.example", "token_endpoint": "https://oauth2.goodapis.example/token"
     },
@@ -190,7 +197,14 @@ HONEST: dict[str, dict[str, Any]] = {
 async def test_an_honest_server_is_logged_in_at(tmp_path: Path, what: str) -> None:
     server = Attacker(**HONEST[what])
     await server.log_in(tmp_path)
-    assert len(server.shown) == 1
+    (shown,) = server.shown
+    page = urlsplit(shown.split()[-1])
+    assert "?" not in page.query
+    asked = parse_qs(page.query)
+    assert {name for name, values in asked.items() if len(values) != 1} == set()
+    assert asked["client_id"] == ["c-1"]
+    if "?" in HONEST[what].get("authorization_endpoint", ""):
+        assert asked["p"] == ["a policy"]
 
 
 # -- the answer of a token endpoint, and what becomes of tokens

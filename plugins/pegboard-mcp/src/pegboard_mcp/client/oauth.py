@@ -121,6 +121,17 @@ def _site_of(host: str) -> str:
     return ".".join(labels[-3 if is_shared else -2 :])
 
 
+def _with_own_query(url: str) -> str:
+    """The page to log in at, where it has parameters of its own: the SDK puts ours behind a second question mark. They
+    are kept (RFC 6749, 3.1); one that is called as one of ours would stand for it at a server that takes the first."""
+    page, _, ours = url.rpartition("?")
+    own = urlsplit(page).query
+    if twice := sorted(parse_qs(own, keep_blank_values=True).keys() & parse_qs(ours, keep_blank_values=True).keys()):
+        why = f"its page to log in at brings parameters of its own that are ours to say ({', '.join(twice)})"
+        raise LinkError("unauthorized", why, "Ask whoever runs the server to name the page without them.")
+    return f"{page}{'&' if own else '?'}{ours}"
+
+
 class _Asked(OAuthClientMetadata):
     """Who we are, and what we ask for: the scope that a person configured, whatever a server asks for later."""
 
@@ -327,6 +338,7 @@ class _Login:
             )
         _require_named(self._server, url)
         _require_safe(None if self.provider is None else self.provider.context.oauth_metadata)
+        url = _with_own_query(url)
         self._state = parse_qs(urlsplit(url).query).get("state", [""])[0]
         try:
             self._listeners = await trio.open_tcp_listeners(self._port, host="127.0.0.1")
