@@ -25,6 +25,8 @@ STEPS: dict[str, str] = {
     "pegboard-inspect/app": "calls of other programs from here on; set back, all of them count as new",
     "pegboard-inspect/elsewhere": "see pegboard-inspect/app",
     "pegboard-files/_places": "how long a look at links is good: what lies ahead of the clock is looked at again",
+    "pegboard-mcp/client/budgets": "they outlast a start. Forward by a period: all comes free; back: it counts longer,"
+    " and what lies more than a period ahead not at all",
     "pegboard-mcp/client/journal": SHOWN,
     "pegboard-mcp/client/oauth": "forward: tokens are renewed early; back: one is refused, and logged in again",
     "pegboard-mcp/lock/age": "a lock is signed later than any that counted; a time to come shuts out none",

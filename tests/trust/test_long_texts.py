@@ -11,7 +11,7 @@ import trio
 import trio.testing
 
 from pegboard import Confirmation, ErrorCode, tool
-from pegboard._beside import LONG_TEXT
+from pegboard.limits import LONG_TEXT
 
 if TYPE_CHECKING:
     from collections.abc import Callable

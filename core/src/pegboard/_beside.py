@@ -1,4 +1,4 @@
-"""Looking through long texts in a thread, so that the loop goes on meanwhile.
+"""Looking through long texts (`LONG_TEXT`) in a thread, so that the loop goes on meanwhile.
 
 Most values are short, and looked through where they are: to reach a thread costs more than that.
 """
@@ -12,9 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 Made = TypeVar("Made")
-
-LONG_TEXT = 100_000
-"""Characters: more take ten milliseconds and up to a hundred to look through."""
 
 
 def size_of(value: Any) -> int:

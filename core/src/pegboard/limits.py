@@ -30,6 +30,7 @@ __all__ = [
     "JSON_BYTES",
     "JSON_LEVELS",
     "LEAST_BODY_BYTES",
+    "LONG_TEXT",
     "MANIFEST_LEVELS",
     "MEMBER_LEVELS",
     "MESSAGE_LEVELS",
@@ -229,6 +230,13 @@ HELP_LEVELS = 5
 
 USAGE_LEVELS = 8
 """Brackets within brackets in a line of usage.
+
+.. versionadded:: 0.1
+"""
+
+LONG_TEXT = 100_000
+"""Characters of texts that are looked through in the loop: more take ten milliseconds and up to a hundred, and go to a
+thread.
 
 .. versionadded:: 0.1
 """

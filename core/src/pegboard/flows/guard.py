@@ -19,15 +19,17 @@ from types import MethodType
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
-from pegboard._beside import LONG_TEXT, beside_loop, size_of
+from pegboard._beside import beside_loop, size_of
 from pegboard._encodings import Part, decoded, may_hold_forms
 from pegboard.content import TextContent, text_in
 from pegboard.contract import Guard, Stage
 from pegboard.errors import ErrorCode, ToolError
 from pegboard.flows.definitions import Definitions
+from pegboard.flows.passages import is_passage
 from pegboard.flows.refusals import MOST, Refusals
 from pegboard.flows.said import WordsSaid
 from pegboard.flows.words import Label, Match, WordsRead, chosen, is_common, texts_in, unsaid
+from pegboard.limits import LONG_TEXT
 from pegboard.results import ToolResult
 from pegboard.schema.jsontext import shorten_text
 from pegboard.text import CLEANED
@@ -43,7 +45,6 @@ if TYPE_CHECKING:
 
     Found = tuple[list[Match], list[Label]]
     """Words of others, and the sources of which more was read than is kept."""
-    Others = tuple[Callable[[Label], int], WordsRead | None, WordsSaid | None]
 
 MEMORY = "memory"
 """The tag of tools that keep what a model is to know in other sessions."""
@@ -94,11 +95,16 @@ class Flows:
             guards.append(self._result_noted)
             self._definitions.note(label._replace(shown=f"the definitions of {tool.origin}"), tool)
         said = self._settings.said_to(tool)
-        if said != "allow" and (said is not None or could_harm(tool)):
+        if said != "allow" and (said is not None or could_harm(tool) or self._is_untrusted(tool.origin)):
             peek = MethodType(self._foresees, tool)  # half of what a `partial` takes
             check = self._asks if _source_of_calls(tool) is None else _asks_itself
             guards.append(Guard(name="flows", stage=Stage.APPROVE, check=check, peek=peek))
         return guards
+
+    def _passages_alone(self, tool: Tool) -> bool:
+        """Whether a tool is asked about passages alone: it does no harm, as its source says, which is told what is
+        looked for all the same."""
+        return self._settings.said_to(tool) is None and not could_harm(tool)
 
     def _label_of(self, one: Tool | str) -> Label | None:
         """The label of what a tool answers, or of what a source has beside tools; None: nobody is asked about it."""
@@ -185,15 +191,14 @@ class Flows:
     def _check(
         self, context: CallContext, arguments: Mapping[str, Any]
     ) -> Awaitable[ToolError | None] | ToolError | None:
-        return self._judged(context.tool, context.session, arguments)  # most calls wait for nobody
+        tool, session = context.tool, context.session
+        others = self._others(tool, session, arguments, passages=self._passages_alone(tool))
+        return None if others is None else self._judged(tool, session, arguments, others)
 
     def _judged(
-        self, tool: Tool, session: Session, arguments: Mapping[str, Any]
+        self, tool: Tool, session: Session, arguments: Mapping[str, Any], others: Others
     ) -> Awaitable[ToolError | None] | ToolError | None:
-        others = self._others(tool, session, arguments)
-        if others is None:
-            return None
-        read = others[1]
+        read = others.read
         if size_of(arguments) > LONG_TEXT or self._definitions.is_behind or (read is not None and read.is_behind):
             return self._judged_beside_loop(tool, session, arguments, others)
         asked = self._refusal_or_question(tool, session, *self._find(tool, arguments, others))
@@ -207,24 +212,25 @@ class Flows:
         return await self._ask(tool, session, arguments, asked) if isinstance(asked, _Question) else asked
 
     def _peek(self, tool: Tool, session: Session, arguments: Mapping[str, Any]) -> ToolError | str | None:
-        others = self._others(tool, session, arguments)
+        others = self._others(tool, session, arguments, passages=self._passages_alone(tool))
         asked = others and self._refusal_or_question(tool, session, *self._find(tool, arguments, others))
         return f"asks: {asked.text}" if isinstance(asked, _Question) else asked
 
     async def require(self, session: Session, tool: Tool, arguments: Mapping[str, Any], *, asks: bool) -> None:
         """See `Session.require_flow`."""
-        if self._settings.said_to(tool) == "allow":
+        others = None if self._settings.said_to(tool) == "allow" else self._others(tool, session, arguments)
+        if others is None:
             return
         if asks:
-            refusal = self._judged(tool, session, arguments)
+            refusal = self._judged(tool, session, arguments, others)
             if refusal is not None and not isinstance(refusal, ToolError):
                 refusal = await refusal
             if refusal is not None:
                 raise refusal
-        elif (others := self._others(tool, session, arguments)) is not None:
-            found, _ = await beside_loop(self._find, tool, arguments, others)
-            if told := [one for one in found if not is_common(one.plain)]:
-                raise _refusal(tool, told, [], f"{_said(tool, told, [])}, and nobody is asked about that; {_how(tool)}")
+            return
+        found, _ = await beside_loop(self._find, tool, arguments, others)
+        if told := [one for one in found if not is_common(one.plain)]:
+            raise _refusal(tool, told, [], f"{_said(tool, told, [])}, and nobody is asked about that; {_how(tool)}")
 
     async def _ask(
         self, tool: Tool, session: Session, arguments: Mapping[str, Any], asked: _Question
@@ -263,7 +269,9 @@ class Flows:
             return _refusal(tool, found, dropped, f"{what}, and there is nobody to ask here; {_how(tool)}")
         return _Question("\n".join([what, *_marked(found)]), found, dropped)
 
-    def _others(self, tool: Tool, session: Session, arguments: Mapping[str, Any]) -> Others | None:
+    def _others(
+        self, tool: Tool, session: Session, arguments: Mapping[str, Any], *, passages: bool = False
+    ) -> Others | None:
         """What others said that counts for a call, how strictly, and what the person said; None: nobody said anything,
         as in a host of one source. Its own tools cost nothing there."""
         said = self._settings.said_to(tool)
@@ -279,7 +287,7 @@ class Flows:
         read = self._read.get(session.reads_with or session)
         if not any(map(strictness, chain(read.labels if read else (), self._definitions.labels))):
             return None
-        return strictness, read, self._said.get(session)
+        return Others(strictness, read, self._said.get(session), passages)
 
     def _find(self, tool: Tool, arguments: Mapping[str, Any], others: Others) -> Found:
         """The words of others in the arguments of a call, and the sources of which more was read than is kept. It may
@@ -288,7 +296,7 @@ class Flows:
             arguments = {key: value for key, value in arguments.items() if key not in tool.sanitises}
             if not arguments or "*" in tool.sanitises:
                 return [], []
-        strictness, read, own_said = others
+        strictness, read, own_said, passages = others
         values, keys = chosen(arguments, own_words_of(tool))
         leaves = [*values, *keys]
         texts = [one.text for one in leaves]
@@ -296,12 +304,32 @@ class Flows:
         found, dropped = [], list[Label]()
         if read is not None:
             found = read.find(values, keys, name=tool.name, strictness=strictness, said=own_said, forms=forms)
+            if passages:
+                return [one for one in found if is_passage(one, read.says)], []
             dropped = [one for one in list(read.dropped.values()) if strictness(one)]
+        if passages:
+            return [], []
         told = {one.path for one in found}
         for one in self._definitions.find(leaves, tool, strictness, forms):
             if one.path not in told and (others_words := unsaid(one, own_said)) is not None:
                 found.append(others_words)
         return found, dropped
+
+
+class Others(NamedTuple):
+    """What others said that counts for a call.
+
+    Args:
+        strictness: of what came from there: 0 does not count.
+        read: what the session has read.
+        said: what its person said.
+        passages: whether passages of it count alone, and neither names nor what was defined.
+    """
+
+    strictness: Callable[[Label], int]
+    read: WordsRead | None
+    said: WordsSaid | None
+    passages: bool
 
 
 class _Question(NamedTuple):

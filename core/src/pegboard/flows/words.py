@@ -22,10 +22,11 @@ from itertools import chain, filterfalse, groupby
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pegboard._beside import LONG_TEXT, size_of
+from pegboard._beside import size_of
 from pegboard._encodings import decoded
 from pegboard._frozen import freeze
 from pegboard.flows.grams import Grams
+from pegboard.limits import LONG_TEXT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -44,6 +45,7 @@ LONG = EVERY_READ * EVERY_ASKED + WINDOW - 1
 """Letters, in bytes of UTF-8: a run of so many is found wherever it stands; a shorter value is looked for whole."""
 RUN = 24
 """Letters in a row that are more than a phrase of everybody's; about five words."""
+BETWEEN_SPANS = " ... "
 WEAK = 6
 """Letters: a shorter value, or a single word, stands in many a text by chance. It counts where no other value of the
 call says what it is about: an address, a name of a file, a long number."""
@@ -373,8 +375,7 @@ class WordsRead:
                 self._take_in()
             kept = self._kept()
             judged = [(strictness(one.label), one) for generation in kept for one in generation.passages.values()]
-        if len(judged) > 1:
-            judged.sort(key=itemgetter(0), reverse=True)
+        judged.sort(key=itemgetter(0), reverse=True)
         passages = [one for strict, one in judged if strict]
         if not passages:
             return []
@@ -400,6 +401,11 @@ class WordsRead:
             weak = [leaf for leaf in weak if _is_to_whom(leaf)]
         found += filter(None, (_alone(leaf, passages) for leaf in weak if not _is_named(leaf.text, said)))
         return found
+
+    def says(self, text: str) -> bool:
+        """Whether these words stand there with what stands between them, in whatever case."""
+        words = _spaced(text).strip()
+        return any(words in one.spaced for generation in self._kept() for one in list(generation.passages.values()))
 
 
 def texts_in(value: Any) -> Iterator[str]:
@@ -558,7 +564,7 @@ def _in_value(
 
 
 def _plain_words(text: str, spans: Iterable[tuple[int, int]]) -> str:
-    return " ... ".join(text[start:end] for start, end in spans)
+    return BETWEEN_SPANS.join(text[start:end] for start, end in spans)
 
 
 def _is_named(text: str, said: WordsSaid | None) -> bool:

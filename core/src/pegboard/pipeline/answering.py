@@ -14,11 +14,11 @@ from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from pegboard._beside import LONG_TEXT, beside_loop, size_of
 from pegboard._frozen import freeze
 from pegboard.context import CallContext
 from pegboard.contract import Stage
 from pegboard.errors import ToolError
+from pegboard.limits import LONG_TEXT
 from pegboard.pipeline.execution import make_execute, make_invoke
 from pegboard.pipeline.normalise import clean_error
 from pegboard.pipeline.stages import (
@@ -129,7 +129,7 @@ def _make_answer(
             if session.masks_secrets or (context is not None and context.secrets_read):
                 # Before it is cut: what is kept can be read later.
                 hide = partial(_without_secrets, tool, runtime, session, result, context, parent)
-                result = await beside_loop(hide) if may_wait and size > LONG_TEXT else hide()
+                result = await _beside_loop(hide) if may_wait and size > LONG_TEXT else hide()
             # `size` counts characters, of at most four bytes in UTF-8 (RFC 3629): most are never encoded to count them.
             if size * 4 > max_bytes:
                 result = session.cut(result, int(max_bytes))
@@ -157,13 +157,21 @@ def _max_bytes(tool: Tool, runtime: Runtime) -> float:
     return tool.limits.max_result_bytes or runtime.max_result_bytes
 
 
+async def _beside_loop(work: Callable[[], Any]) -> Any:
+    from pegboard._beside import beside_loop
+
+    return await beside_loop(work)
+
+
 async def _masked(prepare: Prepare, mask: Mask, arguments: Any, *, may_wait: bool) -> Prepared:
     """Arguments as they are sent, without keys of others; long ones are looked through beside the loop."""
+    from pegboard._beside import size_of
+
     arguments, kwargs, notes = prepare(arguments)
     is_long = may_wait and size_of(arguments) > LONG_TEXT
     if is_long:
         arguments, kwargs = _frozen(arguments, kwargs)
-    masked = await beside_loop(mask, arguments) if is_long else mask(arguments)
+    masked = await _beside_loop(partial(mask, arguments)) if is_long else mask(arguments)
     return (arguments, kwargs, notes) if masked is None else _prepared_again(prepare, masked)
 
 
