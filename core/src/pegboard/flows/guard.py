@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Collection, Mapping
+from functools import partial
 from itertools import chain, filterfalse
 from types import MethodType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -85,6 +86,8 @@ class Flows:
         # Of all tools, since the context of a call knows its own: nearly every tool of a large board has these guards.
         self._result_noted, self._page_noted = _noting(self._note_result), _noting(self._note_page)
         self._asks, self._foresees = self._check, self._peek
+        self._asks_passages = partial(self._check, passages=True)
+        self._foresees_passages = partial(self._peek, passages=True)
 
     def guards_of(self, tool: Tool) -> list[Guard]:
         """What notes the results of a tool, and what asks before its calls."""
@@ -95,16 +98,15 @@ class Flows:
             guards.append(self._result_noted)
             self._definitions.note(label._replace(shown=f"the definitions of {tool.origin}"), tool)
         said = self._settings.said_to(tool)
-        if said != "allow" and (said is not None or could_harm(tool) or self._is_untrusted(tool.origin)):
-            peek = MethodType(self._foresees, tool)  # half of what a `partial` takes
-            check = self._asks if _source_of_calls(tool) is None else _asks_itself
+        is_asked = said not in (None, "allow") or (said is None and could_harm(tool))
+        # It does no harm, as its source says, which is told what is looked for all the same.
+        passages = said is None and not is_asked and self._is_untrusted(tool.origin)
+        if is_asked or passages:
+            peek = MethodType(self._foresees_passages if passages else self._foresees, tool)  # half of a `partial`
+            asks = self._asks_passages if passages else self._asks
+            check = asks if _source_of_calls(tool) is None else _asks_itself
             guards.append(Guard(name="flows", stage=Stage.APPROVE, check=check, peek=peek))
         return guards
-
-    def _passages_alone(self, tool: Tool) -> bool:
-        """Whether a tool is asked about passages alone: it does no harm, as its source says, which is told what is
-        looked for all the same."""
-        return self._settings.said_to(tool) is None and not could_harm(tool)
 
     def _label_of(self, one: Tool | str) -> Label | None:
         """The label of what a tool answers, or of what a source has beside tools; None: nobody is asked about it."""
@@ -189,10 +191,10 @@ class Flows:
     # -- asking before calls that words of untrusted sources would go into
 
     def _check(
-        self, context: CallContext, arguments: Mapping[str, Any]
+        self, context: CallContext, arguments: Mapping[str, Any], *, passages: bool = False
     ) -> Awaitable[ToolError | None] | ToolError | None:
         tool, session = context.tool, context.session
-        others = self._others(tool, session, arguments, passages=self._passages_alone(tool))
+        others = self._others(tool, session, arguments, passages=passages)
         return None if others is None else self._judged(tool, session, arguments, others)
 
     def _judged(
@@ -211,8 +213,10 @@ class Flows:
         asked = self._refusal_or_question(tool, session, found, dropped)
         return await self._ask(tool, session, arguments, asked) if isinstance(asked, _Question) else asked
 
-    def _peek(self, tool: Tool, session: Session, arguments: Mapping[str, Any]) -> ToolError | str | None:
-        others = self._others(tool, session, arguments, passages=self._passages_alone(tool))
+    def _peek(
+        self, tool: Tool, session: Session, arguments: Mapping[str, Any], *, passages: bool = False
+    ) -> ToolError | str | None:
+        others = self._others(tool, session, arguments, passages=passages)
         asked = others and self._refusal_or_question(tool, session, *self._find(tool, arguments, others))
         return f"asks: {asked.text}" if isinstance(asked, _Question) else asked
 
@@ -300,7 +304,7 @@ class Flows:
         values, keys = chosen(arguments, own_words_of(tool))
         leaves = [*values, *keys]
         texts = [one.text for one in leaves]
-        forms = (_Forms() if may_hold_forms(texts) else _Forms.fromkeys(texts, ())).__getitem__
+        forms = _Forms().__getitem__ if may_hold_forms(texts) else _no_forms
         found, dropped = [], list[Label]()
         if read is not None:
             found = read.find(values, keys, name=tool.name, strictness=strictness, said=own_said, forms=forms)
@@ -346,6 +350,10 @@ class _Forms(dict[str, Collection[Part]]):
     def __missing__(self, text: str) -> Collection[Part]:
         found = self[text] = tuple(decoded(text))
         return found
+
+
+def _no_forms(text: str) -> tuple[Part, ...]:
+    return ()
 
 
 def could_harm(tool: Tool) -> bool:
