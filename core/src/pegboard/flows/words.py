@@ -384,9 +384,8 @@ class WordsRead:
         found: list[Match] = []
         weak: list[Leaf] = []
         named: set[str] = set()
-        own = self._own
         for leaf in chain(values, _others(values, keys)):
-            if own and hash(leaf.text) in own:
+            if self._own and hash(leaf.text) in self._own:
                 continue
             if leaf.is_weak:
                 weak.append(leaf)
@@ -399,7 +398,8 @@ class WordsRead:
         # A value that the person named does not speak for the short ones beside it where a source says it, too.
         if weak and any(_identifies(leaf.text) for leaf in values if not leaf.is_weak and leaf.text not in named):
             weak = [leaf for leaf in weak if _is_to_whom(leaf)]
-        found += filter(None, (_alone(leaf, passages) for leaf in weak if not _is_named(leaf.text, said)))
+        if weak:
+            found += filter(None, (_alone(leaf, passages) for leaf in weak if not _is_named(leaf.text, said)))
         return found
 
     def says(self, text: str) -> bool:
