@@ -546,14 +546,17 @@ def test_places_are_found_in_the_words_that_may_have_one(text: str) -> None:
     assert found == [one.span() for one in shapes.finditer(text)]
 
 
-@given(st.text(max_size=120), st.integers(0, 120), st.integers(6, 40))
-def test_no_value_that_was_read_is_ruled_out_by_the_marks(text: str, start: int, size: int) -> None:
-    from pegboard.flows.words import WEAK, Label, _Generation, fold
+@given(st.lists(st.text(max_size=120), min_size=1, max_size=3), st.integers(0, 120), st.integers(6, 40))
+def test_no_value_that_was_read_is_ruled_out_by_the_marks(texts: list[str], start: int, size: int) -> None:
+    """Invariant: neither by those that were noted with it, nor by those of a generation that became the older one."""
+    from pegboard.flows.words import MOST_AT_ONCE, WEAK, Index, Label, _Generation, fold
 
-    kept = _Generation()
-    kept.add(Label("web", "web"), text)
-    value = fold(text)[start : start + size]
-    assert len(value) < WEAK or kept.may_hold(value)
+    generation, index = _Generation(), Index(MOST_AT_ONCE)
+    for text in texts:
+        generation.add(Label("web", "web"), text, index)
+    older = Index(MOST_AT_ONCE, [one.folded for one in generation.passages.values()])
+    value = fold(texts[-1])[start : start + size]
+    assert len(value) < WEAK or (index.may_hold(value) and older.may_hold(value))
 
 
 @given(

@@ -8,7 +8,7 @@ of `LONG` letters in common is missed, however the two are shifted against each 
 Shorter values are looked for as a whole, and the words in them that are more than letters one by one.
 
 What is kept lies in two generations. The older one is dropped as a whole where the newer one is full, so that nothing
-has to be taken out one by one; whose texts were dropped is remembered.
+has to be taken out one by one; whose texts were dropped is remembered. One index has both, and is made anew then.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pegboard._beside import size_of
 from pegboard._encodings import decoded
 from pegboard._frozen import freeze
-from pegboard.flows.grams import Grams
+from pegboard.flows.grams import EVERY_ASKED, EVERY_READ, WINDOW, Index
 from pegboard.limits import LONG_TEXT
 
 if TYPE_CHECKING:
@@ -40,7 +40,6 @@ GENERATION_BYTES = 131_072
 """Letters of what was read, in UTF-8, that one generation holds; more than the host shows of one result."""
 MOST_AT_ONCE = 2 * GENERATION_BYTES
 """Characters of one answer that are kept, those that came first."""
-WINDOW, EVERY_READ, EVERY_ASKED = 12, 3, 4
 LONG = EVERY_READ * EVERY_ASKED + WINDOW - 1
 """Letters, in bytes of UTF-8: a run of so many is found wherever it stands; a shorter value is looked for whole."""
 RUN = 24
@@ -194,12 +193,10 @@ class Leaf(NamedTuple):
 class _Generation:
     def __init__(self) -> None:
         self.passages: dict[Label, Passage] = {}
-        self.windows: set[bytes] = set()
-        self.grams = Grams(2 * GENERATION_BYTES)
         self.texts: set[int] = set()
         self.size = 0
 
-    def add(self, label: Label, text: str) -> bool:
+    def add(self, label: Label, text: str, index: Index) -> bool:
         """Note a text; whether all of it was taken."""
         if (known := hash((label, text))) in self.texts:
             return True
@@ -212,15 +209,8 @@ class _Generation:
         passage.folded += taken + b"\0"
         passage.spaced += _spaced(text[:GENERATION_BYTES]) + b"\0"
         self.size += len(taken) + TEXT_BYTES
-        self.windows.update([taken[start : start + WINDOW] for start in range(0, len(taken) - WINDOW + 1, EVERY_READ)])
-        self.grams.add(taken)
+        index.add(taken)
         return len(folded) == len(taken)
-
-    def may_hold(self, folded: bytes) -> bool:
-        """Whether a value of `WEAK` letters and more can be here; False: it is not."""
-        if len(folded) >= WINDOW + EVERY_READ - 1:  # wherever it stands, one of its windows was noted
-            return any(folded[at : at + WINDOW] in self.windows for at in range(EVERY_READ))
-        return self.grams.may_hold(folded)
 
 
 class _Waiting(NamedTuple):
@@ -243,7 +233,7 @@ class WordsRead:
 
     def __init__(self, is_defined: Callable[[bytes], bool] = lambda folded: False) -> None:
         self._is_defined = is_defined
-        self._old, self._new = _Generation(), _Generation()
+        self._old, self._new, self._index = _Generation(), _Generation(), Index(MOST_AT_ONCE)
         self._lock = threading.Lock()
         self._start_waiting()
         self._own: set[int] = set()
@@ -327,26 +317,26 @@ class WordsRead:
 
     def _note_own(self, arguments: Any) -> None:
         """Note those values that would have been found in nothing that was read so far."""
-        kept = self._kept()
-        passages = [one for generation in kept for one in generation.passages.values()]
+        passages = self._passages()
         values, keys = chosen(arguments)
         for leaf in chain(values, _others(values, keys)):
             if hash(leaf.text) in self._own or self.dropped:  # what was forgotten may have said it
                 continue
-            is_read = _alone(leaf, passages) if leaf.is_weak else _in_value(leaf, passages, kept)
+            is_read = _alone(leaf, passages) if leaf.is_weak else _in_value(leaf, passages, self._index)
             if is_read is None and not self._is_defined(leaf.folded):
                 if len(self._own) >= MAX_OWN:
                     self._own.clear()
                 self._own.add(hash(leaf.text))
 
-    def _kept(self) -> list[_Generation]:
-        return [one for one in (self._new, self._old) if one.texts]
+    def _passages(self) -> list[Passage]:
+        return [*self._new.passages.values(), *self._old.passages.values()]
 
     def _add(self, label: Label, text: str) -> None:
         if self._new.size >= GENERATION_BYTES:
             self.dropped |= {one.key: one for one in self._old.passages}
             self._old, self._new = self._new, _Generation()
-        if not self._new.add(label, text):
+            self._index = Index(MOST_AT_ONCE, [one.folded for one in self._old.passages.values()])
+        if not self._new.add(label, text, self._index):
             self.dropped[label.key] = label
 
     def find(
@@ -373,8 +363,8 @@ class WordsRead:
         with self._lock:
             if self._waiting:
                 self._take_in()
-            kept = self._kept()
-            judged = [(strictness(one.label), one) for generation in kept for one in generation.passages.values()]
+            index = self._index
+            judged = [(strictness(one.label), one) for one in self._passages()]
         judged.sort(key=itemgetter(0), reverse=True)
         passages = [one for strict, one in judged if strict]
         if not passages:
@@ -390,7 +380,7 @@ class WordsRead:
             if leaf.is_weak:
                 weak.append(leaf)
                 continue
-            match = _in_value(leaf, passages, kept, forms)
+            match = _in_value(leaf, passages, index, forms)
             if match is not None and (others_words := unsaid(match, said)) is not None:
                 found.append(others_words)
             elif match is not None:
@@ -405,7 +395,7 @@ class WordsRead:
     def says(self, text: str) -> bool:
         """Whether these words stand there with what stands between them, in whatever case."""
         words = _spaced(text).strip()
-        return any(words in one.spaced for generation in self._kept() for one in list(generation.passages.values()))
+        return any(words in one.spaced for one in self._passages())
 
 
 def texts_in(value: Any) -> Iterator[str]:
@@ -548,16 +538,16 @@ def _is_letter(byte: bytearray) -> bool:
 def _in_value(
     leaf: Leaf,
     passages: list[Passage],
-    kept: list[_Generation],
+    index: Index,
     forms: Callable[[str], Iterable[Part]] = decoded,
 ) -> Match | None:
     """The words of one value that stand in what was read, as they are or in another form."""
     path, text, folded, _ = leaf
-    spans, label = _spans(text, folded, passages, kept)
+    spans, label = _spans(text, folded, passages, index)
     if label is not None:
         return Match(path, text, tuple(spans), "", _plain_words(text, spans), label)
     for part in forms(text):
-        spans, label = _spans(part.text, fold(part.text), passages, kept)
+        spans, label = _spans(part.text, fold(part.text), passages, index)
         if label is not None:
             return Match(path, text, ((part.start, part.end),), part.form, _plain_words(part.text, spans), label)
     return None
@@ -589,21 +579,21 @@ def unsaid(match: Match, said: WordsSaid | None) -> Match | None:
 
 
 def _spans(
-    text: str, folded: bytes, passages: list[Passage], kept: list[_Generation]
+    text: str, folded: bytes, passages: list[Passage], index: Index
 ) -> tuple[list[tuple[int, int]], Label | None]:
     if len(folded) < WEAK:
         return [], None
     spans: list[tuple[int, int]] = []
     first: Label | None = None
     if len(folded) < LONG:
-        if (label := _holder(folded, passages, kept)) is not None:
+        if (label := _holder(folded, passages, index)) is not None:
             return [(0, len(text))], label
         if folded.startswith(b"0") and folded.isdigit():  # 0049 is +49, and so is 0 at home
             without = folded.lstrip(b"0")
-            if len(without) >= WEAK and (label := _holder(without, passages, kept)) is not None:
+            if len(without) >= WEAK and (label := _holder(without, passages, index)) is not None:
                 return [(0, len(text))], label
     else:
-        for start, end, label in _runs(folded, passages, kept):
+        for start, end, label in _runs(folded, passages, index):
             first = first or label
             spans.append((start, end))
         if spans:
@@ -613,7 +603,7 @@ def _spans(
         piece = fold(word)
         if not WEAK <= len(piece) < min(LONG, len(folded)):
             continue
-        label = _holder(piece, passages, kept)
+        label = _holder(piece, passages, index)
         if label is not None:
             at = next((at for at in _found_at(word, text) if not any(start <= at < end for start, end in spans)), -1)
             if at >= 0:
@@ -667,17 +657,16 @@ def hosts_above(name: str) -> list[str]:
     return [".".join(labels[at:]) for at in range(1, len(labels) - 1)] if labels[-1][:1].isalpha() else []
 
 
-def _holder(folded: bytes, passages: Iterable[Passage], kept: list[_Generation]) -> Label | None:
-    for one in kept:
-        if one.may_hold(folded):
-            return next((passage.label for passage in passages if folded in passage.folded), None)
-    return None
+def _holder(folded: bytes, passages: Iterable[Passage], index: Index) -> Label | None:
+    if not index.may_hold(folded):
+        return None
+    return next((passage.label for passage in passages if folded in passage.folded), None)
 
 
-def _runs(folded: bytes, passages: list[Passage], kept: list[_Generation]) -> Iterator[tuple[int, int, Label]]:
+def _runs(folded: bytes, passages: list[Passage], index: Index) -> Iterator[tuple[int, int, Label]]:
     """The runs of letters that stand in a passage, the longest of each place, from left to right."""
     asked = _asked(folded)
-    known = {window for one in kept for window in one.windows.intersection(asked)}
+    known = index.windows.intersection(asked)
     if not known:
         return
     done = 0
