@@ -474,7 +474,7 @@ def test_a_lock_of_a_later_version_says_so_with_what_to_do(team: Team) -> None:
 
 
 def test_a_lock_that_would_take_minutes_to_read_is_refused_at_once(team: Team) -> None:
-    """Attack: a folder brings a lock with a dotted key of half a megabyte, and whatever is started there hangs. Source:
+    """Attack: a folder brings a lock with a dotted key of half a megabyte, and whatever is started there waits. Source:
     quadratic work in parsers (CWE-407). A guard against a hang: it took six minutes."""
     for key in ("a." * 250_000, '"a" . ' * 100_000, "x = {" + "a." * 250_000):
         team.lock.write_text(f"version = 1\n{key}a = 1\n")
