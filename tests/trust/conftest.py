@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import partial
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -83,9 +84,9 @@ async def through_many(host: Host, calls: list[tuple[str, dict[str, Any]]]) -> s
 
 async def through_dry_run(host: Host, calls: list[tuple[str, dict[str, Any]]]) -> str:
     session = host.session()
-    (first, second) = calls
-    await session.call(*first)
-    return json.dumps(session.check(*second).to_json())
+    *before, last = calls
+    said = [(await session.call(*one)).to_json() for one in before]
+    return json.dumps([*said, session.check(*last).to_json()])
 
 
 async def through_chat(host: Host, calls: list[tuple[str, dict[str, Any]]]) -> str:
@@ -140,9 +141,66 @@ INTERFACES: dict[str, tuple[str | None, Callable[..., Awaitable[str]]]] = {
 }
 
 
+# -- what an interface lists, before anything is called
+
+
+async def list_in_python(host: Host) -> str:
+    session = host.session()
+    said = [await session.call("list_resources")] if "list_resources" in host.tools else []
+    parts = ("name", "title", "description", "input_schema", "output_schema")
+    tools = [{part: getattr(one, part) for part in parts} for one in session.tools.values()]
+    return json.dumps([*tools, *(one.to_json() for one in said)], default=dict)
+
+
+async def list_over_mcp(host: Host, *, mode: str) -> str:
+    from mcp import Client
+
+    from pegboard_mcp.server.app import make_server
+
+    async with Client(make_server(host), mode=mode, cache=None) as client:
+        ask = (client.list_tools, client.list_prompts, client.list_resources, client.list_resource_templates)
+        listed = [(await one()).model_dump_json(by_alias=True) for one in ask]
+        return "".join([*listed, str(client.instructions)])
+
+
+async def list_at_the_gateway(host: Host) -> str:
+    import httpx2
+
+    from pegboard_http.serving import serve_gateway
+    from pegboard_http.settings import HttpSettings
+
+    serve = partial(serve_gateway, host, bind="127.0.0.1", port=0, user_id=None, settings=HttpSettings())
+    async with trio.open_nursery() as nursery:
+        url = await nursery.start(serve)
+        async with httpx2.AsyncClient(base_url=url, timeout=20, trust_env=False, verify=False) as client:
+            listed = [(await client.get(path)).text for path in ("/tools", "/openapi.json")]
+        nursery.cancel_scope.cancel()
+    return "".join(listed)
+
+
+LISTINGS: dict[str, tuple[str | None, Callable[..., Awaitable[str]]]] = {
+    "python": (None, list_in_python),
+    "mcp, handshake": ("pegboard_mcp", partial(list_over_mcp, mode="legacy")),
+    "mcp, 2026-07-28": ("pegboard_mcp", partial(list_over_mcp, mode="auto")),
+    "gateway": ("pegboard_http", list_at_the_gateway),
+}
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "interface" in metafunc.fixturenames:
         metafunc.parametrize("interface", INTERFACES)
+
+
+@pytest.fixture(scope="session")
+def interfaces() -> dict[str, Callable[..., Awaitable[str]]]:
+    """`await interfaces[name](host, calls)`, of every one whose package is installed: for tests of one board at all."""
+    return {name: ask for name, (package, ask) in INTERFACES.items() if not package or find_spec(package)}
+
+
+@pytest.fixture(scope="session")
+def listings() -> dict[str, Callable[..., Awaitable[str]]]:
+    """`await listings[name](host)`: all that a model or a client is shown before it calls anything."""
+    return {name: ask for name, (package, ask) in LISTINGS.items() if not package or find_spec(package)}
 
 
 @pytest.fixture

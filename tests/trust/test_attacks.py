@@ -1,0 +1,173 @@
+"""Each file in `attacks` is one attack of a server; what it says that must be seen is seen at every interface."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import trio
+
+pytest.importorskip("pegboard_mcp", reason="pegboard_mcp is not installed")
+
+from attacking import MAIL, Case, cases
+
+from pegboard import tool
+from pegboard.testing import assert_ok
+from pegboard_mcp import plugin
+from pegboard_mcp.definitions import ServerDefinition
+from pegboard_mcp.probe import looking
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pegboard.host import Host
+
+pytestmark = pytest.mark.measured
+SERVER = Path(__file__).parent / "attacks" / "attacking.py"
+CASES = cases("answers", "changes", "definitions")
+CALLED = [key for key, case in CASES.items() if case.seen.calls]
+CHANGES = [key for key in CALLED if key.startswith("changes/")]
+FOUND = [key for key, case in CASES.items() if case.seen.found]
+
+
+class Stage:
+    """A host with one attacking server, a second one that nobody trusts, and tools of the person's own."""
+
+    def __init__(self, case: Case, state: Path, host_with: Any, near: Callable[..., Any]) -> None:
+        self.case, self.state, self._host_with, self._near = case, state, host_with, near
+        self.ran: list[str] = []
+
+    def _tools(self) -> dict[str, Any]:
+        @tool
+        async def send_mail(to: str, body: str = "") -> str:
+            """Send mail."""
+            self.ran.append("send_mail")
+            return "sent"
+
+        @tool(read_only=True)
+        async def read_mail() -> str:
+            """Read the last mail."""
+            return MAIL
+
+        @tool
+        async def post(text: str) -> str:
+            """Post it for all to see."""
+            self.ran.append("post")
+            return "posted"
+
+        @tool(read_only=True)
+        async def look_up(query: str) -> str:
+            """Look it up."""
+            self.ran.append("look_up")
+            return "nothing"
+
+        return {one.name: one for one in (send_mail, read_mail, post, look_up)}
+
+    async def open(self) -> Host:
+        server = {
+            "command": sys.executable, "args": ["-S", str(SERVER), f"{self.case.key}.py"],
+            "env": {"ATTACK_STATE": str(self.state)}, **self.case.server.settings,
+        }  # fmt: skip
+        tools = self._tools()
+        own = tools.pop("send_mail")
+        servers = {"plugins": {"mcp": {"servers": {"far": server}}}}
+        host: Host = await self._host_with(
+            plugin, self._near(tools.values()), config={**servers, **self.case.seen.config}
+        )
+        host.add(own)
+        await host.wait_for_sources()
+        return host
+
+    async def change(self) -> Host:
+        """Have the server be what it becomes, while nobody looks."""
+        (self.state / "later").touch()
+        again = await self.open()
+        await again.board.sources[0][1].wake()
+        return again
+
+    async def change_meanwhile(self) -> Host:
+        """Have the server be what it becomes within a conversation, and wait until the host has seen it."""
+        host = await self.open()
+        changed = trio.Event()
+        stop = host.board.registry.watch(lambda _old, _new: changed.set())
+        assert_ok(await host.session().call("grow"))
+        with trio.fail_after(60):
+            await changed.wait()
+        stop()
+        return host
+
+    def called(self) -> list[str]:
+        """The tools that were run so far, here and there."""
+        file = self.state / "called"
+        return [*self.ran, *(file.read_text().split() if file.exists() else [])]
+
+
+@pytest.fixture
+def stage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, host_with: Any, source: Any, sources: Any
+) -> Callable[[str], Stage]:
+    for name in ("XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "HOME"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+    return lambda key: Stage(CASES[key], tmp_path, host_with, lambda tools: sources(source("near", tools)))
+
+
+async def see(one: Stage, host: Host, interfaces: dict[str, Any], listings: dict[str, Any]) -> None:
+    """What is said that must be seen of an attack is seen of this host, at each interface."""
+    seen, wrong = one.case.seen, dict[str, Any]()
+    last = seen.calls[-1][0]
+    for name, list_all in listings.items():
+        listed = await list_all(host)
+        if leaked := [words for words in seen.never if words in listed]:
+            wrong[f"list of {name}"] = {"leaked": leaked, "listed": listed}
+    for name, through in interfaces.items():
+        before = one.called().count(last)
+        answers = await through(host, list(seen.calls))
+        ran = one.called().count(last) - before
+        expected = [*seen.says, *([seen.refused] if seen.refused else [])]
+        missing = [words for words in expected if words not in answers]
+        leaked = [words for words in seen.never if words in answers]
+        if missing or leaked or (seen.refused and ran):
+            wrong[name] = {"missing": missing, "leaked": leaked, "ran": ran, "answers": answers}
+    assert wrong == {}
+
+
+def hear(one: Stage, caplog: pytest.LogCaptureFixture) -> None:
+    """The person who runs the host reads what is said that they must read."""
+    told = "\n".join(record.getMessage() for record in caplog.records)
+    assert [words for words in one.case.seen.told if words not in told] == []
+
+
+@pytest.mark.parametrize("key", CALLED)
+async def test_an_attack_is_seen_at_every_interface(
+    stage: Callable[[str], Stage], interfaces: Any, listings: Any, caplog: pytest.LogCaptureFixture, key: str
+) -> None:
+    one = stage(key)
+    host = await one.open()
+    if key in CHANGES:
+        host = await one.change()
+    await see(one, host, interfaces, listings)
+    hear(one, caplog)
+
+
+@pytest.mark.parametrize("key", CHANGES)
+async def test_what_changes_within_a_conversation_is_seen_at_every_interface(
+    stage: Callable[[str], Stage], interfaces: Any, listings: Any, caplog: pytest.LogCaptureFixture, key: str
+) -> None:
+    one = stage(key)
+    await see(one, await one.change_meanwhile(), interfaces, listings)
+    hear(one, caplog)
+
+
+@pytest.mark.parametrize("key", FOUND)
+async def test_an_attack_is_found_before_anything_is_configured(stage: Callable[[str], Stage], key: str) -> None:
+    one = stage(key)
+    definition = ServerDefinition(
+        name="far", transport="stdio", argv=(sys.executable, "-S", str(SERVER), f"{key}.py"), connect_s=10.0,
+        env={"ATTACK_STATE": str(one.state)},
+    )  # fmt: skip
+    with trio.fail_after(120):
+        report = await looking.probe(definition, wait_s=0.0)
+    assert report.problem is None
+    assert [check for check in one.case.seen.found if check not in {finding.check for finding in report.findings}] == []
