@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.measured
 SERVER = Path(__file__).parent / "attacks" / "attacking.py"
-CASES = cases("answers", "changes", "definitions")
+CASES = cases("answers", "changes", "definitions", "floods", "leaks", "probing")
 CALLED = [key for key, case in CASES.items() if case.seen.calls]
 CHANGES = [key for key in CALLED if key.startswith("changes/")]
 FOUND = [key for key, case in CASES.items() if case.seen.found]
