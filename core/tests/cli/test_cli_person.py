@@ -79,7 +79,7 @@ async def test_no_text_fakes_a_prompt_or_leaves_its_bar(sit: Any, text: str, arg
     assert lines[0].startswith(f"{QUESTION} {WHO}")
     for line in lines:
         assert line.isprintable()
-        ours = (f"{QUESTION} {WHO}", "Yes? (y/N) y", "(")
+        ours = (f"{QUESTION} {WHO}", "Do you agree? (y/N) y", "(")
         assert line == "" or line.startswith(ours) or line.startswith(BAR)
         assert sum(map(cells_of, line)) < COLUMNS or line.startswith(ours)
     asked = [line for line in lines if "(y/N)" in line and not line.startswith(BAR)]

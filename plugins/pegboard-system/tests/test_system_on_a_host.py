@@ -18,7 +18,7 @@ from pegboard import ConfigError, load_board, open_host, thaw
 from pegboard.testing import assert_error, assert_ok, record
 from pegboard_confine import bubblewrap
 from pegboard_confine.bubblewrap import mounts
-from pegboard_system import _facts
+from pegboard_system import _facts, _isolation
 from pegboard_system._isolation import Found, can_hide, probe
 from pegboard_system._judge import Policy
 from pegboard_system._schema import SystemFacts
@@ -121,6 +121,20 @@ async def test_below_the_least_level_nothing_runs_and_the_answer_says_what_to_in
     lower = permissions(allowed_commands=["cat"], least_level="rlimits")
     result = await call("execute_command", {"command": "cat notes.txt"}, lower, SystemPlugin(("rlimits",)))
     assert assert_ok(result).data["level"] == "rlimits"
+
+
+async def test_where_bubblewrap_is_there_and_may_not_start_it_is_said_how_it_may(
+    work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a container, or on a system that gives user namespaces to nobody, there is nothing to install."""
+    monkeypatch.setattr(_isolation, "probe_bubblewrap", lambda: ((), "bwrap: setting up uid map: Permission denied"))
+    monkeypatch.setattr("pegboard_confine.bubblewrap.find_system_program", lambda name: f"/usr/bin/{name}")
+    config, plugin = permissions(allowed_commands=["cat"], least_level="bubblewrap"), SystemPlugin(("bubblewrap",))
+    result = await call("execute_command", {"command": "cat notes.txt"}, config, plugin)
+    assert_error(result, "FORBIDDEN", reason="level", says="let user namespaces be made here")
+    [found] = [one for one in load_board(config, plugins=[plugin]).findings() if one.severity == "error"]
+    assert found.fix.startswith("let user namespaces be made here")
+    assert "install" not in f"{result.error.message}{found.fix}"
 
 
 @pytest.mark.skipif("landlock" not in STRONG, reason="Landlock does not work here")

@@ -90,7 +90,7 @@ async def _ask_now(asked: Confirmation, remembers: bool) -> bool | Literal["sess
     if asked.schema is not None:
         note("(an empty line leaves a field out, Ctrl-C leaves)")
         return await _ask_fields(asked.schema, question)
-    again = "Have you opened it and done what it asks?" if asked.url is not None else "Yes?"
+    again = "Have you opened it and done what it asks?" if asked.url is not None else "Do you agree?"
     return _meaning(await _ask(f"{question if is_paged else again} {choices}"), remembers)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pegboard import Finding, ToolError
 from pegboard_confine.kernel import can_forbid
-from pegboard_system._isolation import INSTALL, can_hide, probe
+from pegboard_system._isolation import can_hide, probe
 from pegboard_system._judge import is_writable, locate
 from pegboard_system._permissions import CommandPermissions
 from pegboard_system._rules import RULES, WRAPPERS, starts_programs
@@ -55,17 +55,20 @@ def _check_level(permissions: CommandPermissions, policy: Policy, levels: Iterab
     if level is None:
         why = "; ".join(f"{name}: {reason}" for name, reason in found.why.items()) or "none is there"
         yield Finding(
-            "no isolation is strong enough", WHERE, f"least_level is {permissions.least_level}; {why}", INSTALL
+            "no isolation is strong enough",
+            WHERE,
+            f"least_level is {permissions.least_level}; {why}",
+            found.how_to_get(),
         )
     elif permissions.least_level != "rlimits" and not can_hide(level, policy):
         yield Finding(
             "denied paths cannot be kept from commands", WHERE, "Landlock takes no part of an allowed folder away",
-            "install bubblewrap, or allow other folders",
+            f"{found.how_to_get(landlock=False)}, or allow other folders",
         )  # fmt: skip
     elif level == "rlimits":
         yield Finding(
             "commands are not isolated", WHERE, "rlimits bound what a command uses, and nothing that it sees or does",
-            INSTALL, "warning",
+            found.how_to_get(), "warning",
         )  # fmt: skip
 
 

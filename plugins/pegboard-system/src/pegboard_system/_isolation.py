@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from pegboard_confine import kernel
-from pegboard_confine.bubblewrap import INSTALL as INSTALL_BUBBLEWRAP
-from pegboard_confine.bubblewrap import NAMESPACES, NETWORK_FILES, SYSTEM, SYSTEM_FILES, mounts, within
+from pegboard_confine.bubblewrap import INSTALL, NAMESPACES, NETWORK_FILES, SYSTEM, SYSTEM_FILES, mounts, within
 from pegboard_confine.bubblewrap import probe as probe_bubblewrap
 from pegboard_system._schema import LEVELS, Level
 
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from pegboard_system._judge import Judged, Policy
-
-INSTALL = f"{INSTALL_BUBBLEWRAP}, or run Linux 6.2 or later with Landlock"
 
 
 @attrs.frozen
@@ -47,6 +44,13 @@ class Found:
         """The strongest isolation of those that are at least as strong as asked for."""
         good = [level for level in self.levels if LEVELS.index(level) >= LEVELS.index(least)]
         return good[-1] if good else None
+
+    def how_to_get(self, *, landlock: bool = True) -> str:
+        """How a person gets bubblewrap, or Landlock where that would do as well."""
+        from pegboard_confine.sandbox import how_to_allow  # only now: it comes with the network of a sandbox
+
+        bubblewrap = how_to_allow() if self.why.get("bubblewrap") else INSTALL
+        return f"{bubblewrap}, or run Linux 6.2 or later with Landlock" if landlock else bubblewrap
 
 
 def probe(only: Iterable[Level] = LEVELS) -> Found:

@@ -250,18 +250,16 @@ async def _make_job(
 
 
 def _no_level(least: Level, found: Found, policy: Policy) -> ToolError:
-    from pegboard_system._isolation import INSTALL
-
     level = found.best(least)
     if level == "landlock":
         why = "paths are denied inside of allowed ones, which Landlock cannot keep from a program"
         return ToolError(
-            ErrorCode.FORBIDDEN, f"{why}; install bubblewrap (Debian: apt-get install bubblewrap)",
+            ErrorCode.FORBIDDEN, f"{why}; {found.how_to_get(landlock=False)}",
             reason="level", level=level, least_level="bubblewrap", retry="never",
         )  # fmt: skip
     return ToolError(
         ErrorCode.FORBIDDEN,
-        f"no isolation of this host is as strong as {least}, the least that is accepted: {INSTALL}",
+        f"no isolation of this host is as strong as {least}, the least that is accepted: {found.how_to_get()}",
         reason="level", level=found.levels[-1] if found.levels else None, least_level=least, retry="never",
     )  # fmt: skip
 
