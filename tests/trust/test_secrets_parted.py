@@ -4,6 +4,7 @@ text is spelled out, and beside a low line. Source: ours; what a tool prints is 
 from __future__ import annotations
 
 import json
+from string import ascii_lowercase, ascii_uppercase, digits
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -109,9 +110,16 @@ async def test_a_known_value_in_another_case_is_masked(
     assert result.text == f"It is {told}, and {told}; of the same name."
 
 
+BOLD = {
+    ord(letter): chr(first + at)
+    for letters, first in ((ascii_uppercase, 0x1D400), (ascii_lowercase, 0x1D41A), (digits, 0x1D7CE))
+    for at, letter in enumerate(letters)
+}
 UNSEEN: dict[str, Callable[[str], str]] = {
     "the colours of grep": lambda key: f"KEY=\x1b[01;31m\x1b[K{key[:8]}\x1b[m\x1b[K{key[8:]} and no other.",
     "marks without a width": lambda key: f"The key is {key[:6]}\u200b{key[6:9]}\u00ad{key[9:]} and no other.",
+    "letters of full width": lambda key: f"The key is {''.join(chr(ord(one) + 0xFEE0) for one in key)} and no other.",
+    "bold letters of mathematics": lambda key: f"The key is {key.translate(BOLD)} and no other.",
     "marks of directions": lambda key: f"The key is \u202d{key[:5]}\u2060{key[5:]}\u202c and no other.",
 }
 

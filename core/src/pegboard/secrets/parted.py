@@ -1,5 +1,5 @@
 """Keys that stand in a text in parts: over the ends of lines, as mails and terminals break them, letter by letter, or
-with spaces in between.
+with spaces in between; and in letters of another width or style.
 
 A key that the host knows is found wherever it is parted. One that is known by its shape alone is found where a text
 looks broken; any two words of a sentence could make up a shape.
@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from itertools import chain
 from typing import TYPE_CHECKING
+from unicodedata import normalize
 
 from pegboard.secrets.shapes import NAMED, OF_A_FILE, find_shapes
 
@@ -30,23 +31,28 @@ _UNSEEN = re.compile(
     r"\x1b\[[\d;]{0,20}[A-Za-z]|\\\r?\n|[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]"
 )
 """What a reader does not see between letters: colours of a terminal, marks without a width, a line that goes on."""
+_STYLED = re.compile("[\uff01-\uff5e\U0001d400-\U0001d7ff]")
+"""Letters and digits of full width, and bold, slanted or doubled ones of mathematics, each of which is one of ASCII."""
 
 
 def _together(text: str) -> Iterator[tuple[str, list[int]]]:
-    """The letters of what is spelled out, and of the text where something unseen stands in it; and where each is."""
+    """The letters of what is spelled out, and those of a text with unseen or styled ones; and where each of them is."""
     for found in _SPELLED.finditer(text):
         step = len(found["between"]) + 1
         yield found[0][::step], list(range(found.start(), found.end(), step))
     if _UNSEEN.search(text):
         yield _UNSEEN.sub("", text), _places(text, _UNSEEN, 0)
+    if not text.isascii() and _STYLED.search(text):
+        yield _STYLED.sub(lambda found: normalize("NFKC", found[0]), text), [*range(len(text))]
 
 
 def parted_shapes(text: str) -> Iterator[tuple[int, int, str, str]]:
     """Where keys of a known shape stand in parts: from, to, the key, and its kind."""
     for together, places in _together(text):
         for at, to, kind in find_shapes(together):
-            if places[to - 1] - places[at] > to - 1 - at and kind not in (NAMED, OF_A_FILE):
-                yield places[at], places[to - 1] + 1, together[at:to], kind
+            start, end = places[at], places[to - 1] + 1
+            if text[start:end] != together[at:to] and kind not in (NAMED, OF_A_FILE):
+                yield start, end, together[at:to], kind
     lines = _LINES.finditer(text) if "\n" in text else ()
     for found in chain(lines, _LETTERS.finditer(text)):
         words = found[0]
@@ -77,7 +83,7 @@ def parted_in(text: str, values: Iterable[str]) -> Iterator[tuple[int, int, str]
         for value in values:
             for found in re.finditer(re.escape(value), together):
                 start, end = places[found.start()], places[found.end() - 1] + 1
-                if end - start > len(value):
+                if text[start:end] != value:
                     yield start, end, value
     words = text.split()
     if len(words) < 2:
