@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
     from pathlib import Path
 
-    from pegboard import SourceSlot, Tool
+    from pegboard import Confirmation, Session, SourceSlot, Tool
     from pegboard.host import Host
+
+    Calls = list[tuple[str, dict[str, Any]]]
 
 
 class Source:
@@ -63,36 +65,78 @@ def sources() -> Callable[..., Sources]:
 
 
 @pytest.fixture(scope="session")
+def person() -> Callable[[str], Person]:
+    """`person(model_says)`: somebody to ask, and what their model answers a server that asks it."""
+    return Person
+
+
+@pytest.fixture(scope="session")
 def dojo_python(peers: Any) -> Path:
     """An interpreter with AgentDojo; where it cannot be installed, a skip that says why."""
     venv: Path = peers.venv("agentdojo", "agentdojo==0.1.35")
     return venv / "bin" / "python"
 
 
-# -- every interface: calls of one session, and their answers as JSON
+# -- every interface: calls of one session, and their answers as JSON; `person` is who is asked there, where somebody is
 
 
-async def through_python(host: Host, calls: list[tuple[str, dict[str, Any]]]) -> str:
-    session = host.session()
+class Person:
+    """Who says yes to all but to words of others, and to a model's question of a server."""
+
+    def __init__(self, model_says: str) -> None:
+        self.questions, self.model_says = list[str](), model_says
+
+    def agrees(self, question: str) -> bool:
+        self.questions.append(question)
+        return "text that came from" not in question
+
+    async def __call__(self, asked: Confirmation) -> Any:
+        said_yes = self.agrees(asked.question)
+        return dict.fromkeys(asked.schema["properties"], "yes") if asked.schema and said_yes else said_yes
+
+    async def answer_model(self, request: Any) -> dict[str, Any]:
+        return {"role": "assistant", "model": "m", "content": {"type": "text", "text": self.model_says}}
+
+    async def elicit(self, context: Any, asked: Any) -> Any:
+        from mcp.types import ElicitResult
+
+        said_yes, form = self.agrees(asked.message), getattr(asked, "requested_schema", None) or {}
+        content = dict.fromkeys(form.get("properties", {}), "yes")
+        return ElicitResult(action="accept", content=content) if said_yes else ElicitResult(action="decline")
+
+    async def sample(self, context: Any, asked: Any) -> Any:
+        from mcp.types import CreateMessageResult
+
+        return CreateMessageResult.model_validate(await self.answer_model(asked))
+
+
+def session_of(host: Host, person: Person | None) -> Session:
+    session = host.session(confirm=person)
+    session.sampler = person and person.answer_model
+    return session
+
+
+async def through_python(host: Host, calls: Calls, person: Person | None = None) -> str:
+    session = session_of(host, person)
     return json.dumps([(await session.call(name, arguments)).to_json() for name, arguments in calls])
 
 
-async def through_many(host: Host, calls: list[tuple[str, dict[str, Any]]]) -> str:
+async def through_many(host: Host, calls: Calls, person: Person | None = None) -> str:
     made = [{"name": name, "arguments": arguments} for name, arguments in calls]
-    return json.dumps([one.to_json() for one in await host.session().call_many(made)])
+    return json.dumps([one.to_json() for one in await session_of(host, person).call_many(made)])
 
 
-async def through_dry_run(host: Host, calls: list[tuple[str, dict[str, Any]]]) -> str:
+async def through_dry_run(host: Host, calls: Calls) -> str:
     session = host.session()
     *before, last = calls
     said = [(await session.call(*one)).to_json() for one in before]
     return json.dumps([*said, session.check(*last).to_json()])
 
 
-async def through_chat(host: Host, calls: list[tuple[str, dict[str, Any]]]) -> str:
+async def through_chat(host: Host, calls: Calls, person: Person | None = None) -> str:
     from pegboard_chat import Chat, echo
 
-    chat = Chat(host.session(), echo.EchoModel())
+    chat = Chat(session_of(host, person), echo.EchoModel())
     said = []
     for name, arguments in calls:
         async with chat.ask(f"{name} {json.dumps(arguments)}") as events:
@@ -100,22 +144,43 @@ async def through_chat(host: Host, calls: list[tuple[str, dict[str, Any]]]) -> s
     return json.dumps(said)
 
 
-async def through_mcp(host: Host, calls: list[tuple[str, dict[str, Any]]], *, mode: str) -> str:
+async def ask_over_mcp(client: Any, name: str, arguments: dict[str, Any], heard: list[str]) -> Any:
+    """A call of a tool, or another method of MCP by its name and parameters."""
+    from mcp.types import PromptReference, ResourceTemplateReference
+
+    async def hear(done: float, total: float | None, message: str | None) -> None:
+        heard.append(str(message))
+
+    if name == "prompts/get":
+        return await client.get_prompt(arguments["name"], arguments.get("arguments"))
+    if name == "resources/read":
+        return await client.read_resource(arguments["uri"])
+    if name == "completion/complete":
+        kinds = {"ref/prompt": PromptReference, "ref/resource": ResourceTemplateReference}
+        return await client.complete(kinds[arguments["ref"]["type"]](**arguments["ref"]), arguments["argument"])
+    if name.endswith("/list"):
+        listed = name.removesuffix("/list").replace("resources/templates", "resource_templates")
+        return await getattr(client, f"list_{listed}")()
+    return await client.call_tool(name, arguments, progress_callback=hear)
+
+
+async def through_mcp(host: Host, calls: Calls, person: Person | None = None, *, mode: str) -> str:
     from mcp import Client, MCPError
 
     from pegboard_mcp.server.app import make_server
 
-    answers: list[Any] = []
-    async with Client(make_server(host), mode=mode, cache=None) as client:
+    answers, heard = list[Any](), list[str]()
+    able = {"elicitation_callback": person.elicit, "sampling_callback": person.sample} if person else {}
+    async with Client(make_server(host), mode=mode, cache=None, **able) as client:
         for name, arguments in calls:
             try:
-                answers.append(await client.call_tool(name, arguments))
-            except MCPError as refused:  # there is no such tool
+                answers.append(await ask_over_mcp(client, name, arguments, heard))
+            except MCPError as refused:
                 answers.append(refused.error)
-    return json.dumps([one.model_dump(by_alias=True, mode="json") for one in answers])
+    return json.dumps([*(one.model_dump(by_alias=True, mode="json") for one in answers), *heard])
 
 
-async def through_the_gateway(host: Host, calls: list[tuple[str, dict[str, Any]]]) -> str:
+async def through_the_gateway(host: Host, calls: Calls) -> str:
     import httpx2
 
     from pegboard_http.serving import serve_gateway

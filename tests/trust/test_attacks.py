@@ -11,7 +11,7 @@ import trio
 
 pytest.importorskip("pegboard_mcp", reason="pegboard_mcp is not installed")
 
-from attacking import MAIL, Case, cases
+from attacking import MAIL, Case, Seen, cases
 
 from pegboard import tool
 from pegboard.testing import assert_ok
@@ -29,6 +29,10 @@ SERVER = Path(__file__).parent / "attacks" / "attacking.py"
 CASES = cases("answers", "changes", "definitions", "floods", "leaks", "probing")
 CALLED = [key for key, case in CASES.items() if case.seen.calls]
 CHANGES = [key for key in CALLED if key.startswith("changes/")]
+TO_MODELS = {"chat", "mcp, handshake", "mcp, 2026-07-28", "gateway"}
+"""Interfaces behind which a model reads."""
+TO_PERSONS = {"python", "many", "chat", "mcp, handshake", "mcp, 2026-07-28"}
+"""Interfaces at which a person may be asked."""
 FOUND = [key for key, case in CASES.items() if case.seen.found]
 
 
@@ -38,12 +42,14 @@ class Stage:
     def __init__(self, case: Case, state: Path, host_with: Any, near: Callable[..., Any]) -> None:
         self.case, self.state, self._host_with, self._near = case, state, host_with, near
         self.ran: list[str] = []
+        self.sent: list[str] = []
 
     def _tools(self) -> dict[str, Any]:
         @tool
         async def send_mail(to: str, body: str = "") -> str:
             """Send mail."""
             self.ran.append("send_mail")
+            self.sent += [to, body]
             return "sent"
 
         @tool(read_only=True)
@@ -55,12 +61,14 @@ class Stage:
         async def post(text: str) -> str:
             """Post it for all to see."""
             self.ran.append("post")
+            self.sent.append(text)
             return "posted"
 
         @tool(read_only=True)
         async def look_up(query: str) -> str:
             """Look it up."""
             self.ran.append("look_up")
+            self.sent.append(query)
             return "nothing"
 
         return {one.name: one for one in (send_mail, read_mail, post, look_up)}
@@ -103,6 +111,11 @@ class Stage:
         file = self.state / "called"
         return [*self.ran, *(file.read_text().split() if file.exists() else [])]
 
+    def given(self) -> str:
+        """All that a tool was given so far, here and there."""
+        file = self.state / "given"
+        return "\n".join([*self.sent, file.read_text(encoding="utf-8") if file.exists() else ""])
+
 
 @pytest.fixture
 def stage(
@@ -110,26 +123,43 @@ def stage(
 ) -> Callable[[str], Stage]:
     for name in ("XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "HOME"):
         monkeypatch.setenv(name, str(tmp_path / name))
-    return lambda key: Stage(CASES[key], tmp_path, host_with, lambda tools: sources(source("near", tools)))
+
+    def at(key: str) -> Stage:
+        for name, value in CASES[key].seen.environ.items():
+            monkeypatch.setenv(name, value)
+        return Stage(CASES[key], tmp_path, host_with, lambda tools: sources(source("near", tools)))
+
+    return at
 
 
-async def see(one: Stage, host: Host, interfaces: dict[str, Any], listings: dict[str, Any]) -> None:
+def those_for(seen: Seen, interfaces: dict[str, Any]) -> dict[str, Any]:
+    """The interfaces at which all can be done that is done there."""
+    if any("/" in name for name, _ in seen.calls):
+        interfaces = {name: through for name, through in interfaces.items() if name.startswith("mcp")}
+    return {name: through for name, through in interfaces.items() if not seen.asked or name in TO_PERSONS}
+
+
+async def see(one: Stage, host: Host, interfaces: dict[str, Any], listings: dict[str, Any], person: Any) -> None:
     """What is said that must be seen of an attack is seen of this host, at each interface."""
     seen, wrong = one.case.seen, dict[str, Any]()
     last = seen.calls[-1][0]
     for name, list_all in listings.items():
         listed = await list_all(host)
-        if leaked := [words for words in seen.never if words in listed]:
+        if leaked := [words for words in (*seen.never, *seen.hidden) if words in listed]:
             wrong[f"list of {name}"] = {"leaked": leaked, "listed": listed}
-    for name, through in interfaces.items():
-        before = one.called().count(last)
-        answers = await through(host, list(seen.calls))
+    for name, through in those_for(seen, interfaces).items():
+        before, who = one.called().count(last), person(MAIL)
+        answers = await (through(host, list(seen.calls), who) if seen.asked else through(host, list(seen.calls)))
         ran = one.called().count(last) - before
         expected = [*seen.says, *([seen.refused] if seen.refused else [])]
         missing = [words for words in expected if words not in answers]
+        missing += [words for words in seen.asked if words not in "\n".join(who.questions)]
         leaked = [words for words in seen.never if words in answers]
+        leaked += [words for words in seen.hidden if words in answers and name in TO_MODELS]
+        leaked += [words for words in seen.unsent if words in one.given()]
         if missing or leaked or (seen.refused and ran):
-            wrong[name] = {"missing": missing, "leaked": leaked, "ran": ran, "answers": answers}
+            told = {"answers": answers, "questions": who.questions, "given": one.given()}
+            wrong[name] = {"missing": missing, "leaked": leaked, "ran": ran, **told}
     assert wrong == {}
 
 
@@ -141,22 +171,32 @@ def hear(one: Stage, caplog: pytest.LogCaptureFixture) -> None:
 
 @pytest.mark.parametrize("key", CALLED)
 async def test_an_attack_is_seen_at_every_interface(
-    stage: Callable[[str], Stage], interfaces: Any, listings: Any, caplog: pytest.LogCaptureFixture, key: str
+    stage: Callable[[str], Stage],
+    interfaces: Any,
+    listings: Any,
+    person: Any,
+    caplog: pytest.LogCaptureFixture,
+    key: str,
 ) -> None:
     one = stage(key)
     host = await one.open()
     if key in CHANGES:
         host = await one.change()
-    await see(one, host, interfaces, listings)
+    await see(one, host, interfaces, listings, person)
     hear(one, caplog)
 
 
 @pytest.mark.parametrize("key", CHANGES)
 async def test_what_changes_within_a_conversation_is_seen_at_every_interface(
-    stage: Callable[[str], Stage], interfaces: Any, listings: Any, caplog: pytest.LogCaptureFixture, key: str
+    stage: Callable[[str], Stage],
+    interfaces: Any,
+    listings: Any,
+    person: Any,
+    caplog: pytest.LogCaptureFixture,
+    key: str,
 ) -> None:
     one = stage(key)
-    await see(one, await one.change_meanwhile(), interfaces, listings)
+    await see(one, await one.change_meanwhile(), interfaces, listings, person)
     hear(one, caplog)
 
 

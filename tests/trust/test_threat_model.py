@@ -1,4 +1,4 @@
-"""Each line of the threat model that claims something names a test, and that test is there."""
+"""Each line of the threat model that claims something names a test, or an attack of the suite, and that is there."""
 
 from __future__ import annotations
 
@@ -21,6 +21,9 @@ def test_every_line_that_holds_names_a_test_that_is_there() -> None:
     lines = lines_that_hold()
     missing = []
     for line in lines:
+        attack = re.search(r"`(tests/trust/attacks/\w+/\w+\.py)` \|$", line)
+        if attack and (ROOT / attack[1]).exists():
+            continue
         named = re.search(r"`([\w/.-]+\.py)::(test_\w+)` \|$", line)
         path = ROOT / named[1] if named else PAGE
         tests = {

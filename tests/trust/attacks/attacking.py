@@ -17,7 +17,10 @@ import runpy
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 FOLDER = Path(__file__).parent
 Message = dict[str, Any]
@@ -37,24 +40,40 @@ class Seen:
     Args:
         calls: what a model calls that does whatever it reads, in this order. Besides the tools of the server, which is
             called `far`, there are `send_mail(to, body)` of the program and, of a second server that nobody trusts,
-            `read_mail()`, which answers with `MAIL`, `post(text)` and `look_up(query)`, which only reads.
+            `read_mail()`, which answers with `MAIL`, `post(text)` and `look_up(query)`, which only reads. A method of
+            MCP, as `prompts/get` with its parameters, is asked for where clients of MCP are served.
         refused: words with which the last call is refused, before its tool is run; without them it has to be answered.
         says: words of the answers.
         never: words that stand in no answer, and in nothing that is listed.
+        hidden: words that no model reads; a program of the person's is given them.
+        unsent: words that no tool is given, here or there.
+        asked: words of the questions to a person, who says yes to all but to words of others; without them nobody is
+            there to be asked.
         told: words that the person reads who runs the host.
         found: the checks with which `pegboard probe` finds it, before anything is configured.
         config: what the configuration says besides the server.
+        environ: variables of the host.
     """
 
     calls: Calls = ()
     refused: str = ""
     says: tuple[str, ...] = ()
     never: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+    unsent: tuple[str, ...] = ()
+    asked: tuple[str, ...] = ()
     told: tuple[str, ...] = ()
     found: tuple[str, ...] = ()
     config: dict[str, Any] = field(default_factory=dict)
+    environ: dict[str, str] = field(default_factory=dict)
 
 
+EVE = "eve@evil.example"
+"""To whom whoever attacks has things sent."""
+TOKEN = "gh" + "p_" + "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zZaB3d"
+"""A key by its shape, put together so that no scanner finds one here."""
+MASKED = "[masked: "
+"""What a model reads in place of a key."""
 HELD = "held back"
 """How a call of what changed is refused."""
 FLOW = "wants to use text that came from "
@@ -73,6 +92,11 @@ def tool(name: str, description: str = "", *, reads: bool | None = None, **prope
 TEXT = {"type": "string"}
 
 
+def as_text(text: str) -> Message:
+    """A block of content that is a text."""
+    return {"type": "text", "text": text}
+
+
 class Server:
     """An MCP server that does nothing bad yet; a case changes what it has to.
 
@@ -87,6 +111,7 @@ class Server:
     def __init__(self) -> None:
         self.state = Path(os.environ.get("ATTACK_STATE", Path.home()))
         self.client = ""
+        self.token: Any = None
         self.is_later = (self.state / "later").exists()
 
     # -- what it offers
@@ -109,13 +134,16 @@ class Server:
         """A text, blocks of content, or a whole result."""
         return "done"
 
-    def prompt(self, name: str, arguments: Message) -> str:
+    def prompt(self, name: str, arguments: Message) -> str | Message:
+        """A text, or a whole result."""
         return "A prompt."
 
-    def read(self, uri: str) -> str:
+    def read(self, uri: str) -> str | Message:
+        """A text, or a whole result."""
         return "What lies there."
 
-    def complete(self, value: str) -> list[str]:
+    def complete(self, value: str) -> list[str] | Message:
+        """Values, or a whole result."""
         return [f"{value}-all"]
 
     # -- what it does besides
@@ -129,6 +157,24 @@ class Server:
     def send(self, **message: Any) -> None:
         sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
         sys.stdout.flush()
+
+    def report(self, message: str) -> None:
+        """Tell of the progress of the call."""
+        told = {"progressToken": self.token, "progress": 1, "message": message}
+        self.send(method="notifications/progress", params=told)
+
+    def ask(self, method: str, **params: Any) -> Message:
+        """Ask the client something, and wait for its answer; what else it says meanwhile is not heard."""
+        self.send(id="asked", method=method, params=params)
+        answers = (json.loads(line) for line in sys.stdin)
+        answer = next(one for one in answers if one.get("id") == "asked" and "method" not in one)
+        self.note("given", json.dumps(answer))
+        return answer
+
+    def note(self, kind: str, text: str) -> None:
+        """Write down what was called, or given, for the test to look at."""
+        with (self.state / kind).open("a", encoding="utf-8") as file:
+            file.write(text + "\n")
 
     def refuse(self, message: str, code: int = -32000) -> Message:
         """An answer that is an error."""
@@ -148,6 +194,7 @@ class Server:
 
     def answer(self, method: str, params: Message) -> Message | None:
         """The answer to one request; None: it never comes."""
+        self.note("given", json.dumps(params))
         if method == "initialize":
             self.client = params["clientInfo"]["name"]
             return {"result": self.initialize(params)}
@@ -156,13 +203,21 @@ class Server:
         if method == "tools/call":
             return self.answer_call(params)
         if method == "prompts/get":
-            said = {"type": "text", "text": self.prompt(params["name"], params.get("arguments") or {})}
-            return {"result": {"messages": [{"role": "user", "content": said}]}}
+            said = self.prompt(params["name"], params.get("arguments") or {})
+            return self.whole(said, lambda text: {"messages": [{"role": "user", "content": as_text(text)}]})
         if method == "resources/read":
-            return {"result": {"contents": [{"uri": params["uri"], "text": self.read(params["uri"])}]}}
+            return self.whole(
+                self.read(params["uri"]), lambda text: {"contents": [{"uri": params["uri"], "text": text}]}
+            )
         if method == "completion/complete":
-            return {"result": {"completion": {"values": self.complete(params["argument"]["value"])}}}
+            said = self.complete(params["argument"]["value"])
+            return self.whole(said, lambda values: {"completion": {"values": values}})
         return self.refuse("no such method", -32601)
+
+    def whole(self, said: Any, make: Callable[[Any], Message]) -> Message:
+        """An answer of what was said, which may be a whole result or an error."""
+        result = said if isinstance(said, dict) else make(said)
+        return result if "error" in result else {"result": result}
 
     def initialize(self, params: Message) -> Message:
         """Who it is, and what it has."""
@@ -174,18 +229,14 @@ class Server:
         return {"protocolVersion": params["protocolVersion"], "capabilities": has, "serverInfo": about, **said}
 
     def answer_call(self, params: Message) -> Message:
-        with (self.state / "called").open("a") as file:
-            file.write(params["name"] + "\n")
+        self.note("called", params["name"])
+        self.token = params.get("_meta", {}).get("progressToken")
         if params["name"] == "grow":
             self.is_later = True
             for kind in ("tools", "prompts", "resources"):
                 self.send(method=f"notifications/{kind}/list_changed")
-        answer = self.call(params["name"], params.get("arguments") or {})
-        if isinstance(answer, str):
-            answer = [{"type": "text", "text": answer}]
-        if isinstance(answer, list):
-            answer = {"content": answer}
-        return answer if "error" in answer else {"result": answer}
+        said = self.call(params["name"], params.get("arguments") or {})
+        return self.whole([as_text(said)] if isinstance(said, str) else said, lambda blocks: {"content": blocks})
 
 
 GROW = tool("grow", "Have more.")
