@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 pytest.importorskip("pegboard_mcp", reason="pegboard_mcp is not installed")
+
+from attacking import cases
 
 from pegboard import tool
 from pegboard_mcp.probe import looking
@@ -34,7 +35,7 @@ from pegboard_mcp.probe.definitions import (
 
 pytestmark = pytest.mark.measured
 ROOT = Path(__file__).parent.parent.parent
-KIT = Path(__file__).parent / "kit" / "probed.py"
+SERVER = Path(__file__).parent / "attacks" / "attacking.py"
 LETTERS = "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zZ" * 8
 
 
@@ -188,14 +189,8 @@ OF_ADDRESSES = {
     "address-password": "https://ada:secret@example.org/mcp",
     "order-punycode": "https://xn--pypal-4ve.com/mcp",
 }
-AT_WORK = {
-    "changes-later": "", "changes-on-restart": "", "changes-by-client": "", "asks-early": "", "asks-roots": "",
-    "says-secret": "", "left-out": "", "slow-lists": "", "connects": "bwrap", "connects-private": "bwrap",
-    "opens-keys": "strace", "opens-credentials": "strace", "opens-files": "strace",
-}  # fmt: skip
-"""Checks of what a server does, each with what has to be here to see it; `kit/probed.py` does all of it."""
-OF_EVASION = ("not-again", "no-list", "floods", "trace-cut")
-"""Those of `test_probe_evading.py`."""
+AT_WORK = {check for case in cases("probing").values() for check in case.seen.found}
+"""What a server is seen to do: see `attacks/probing`."""
 
 
 def found_in(one: Offered) -> set[str]:
@@ -204,7 +199,7 @@ def found_in(one: Offered) -> set[str]:
 
 def test_every_check_has_its_attack() -> None:
     """Each of these is a test of its own: a check that never finds anything is useless."""
-    assert {*ATTACKS, *OF_COMMANDS, *OF_ADDRESSES, *AT_WORK, *OF_EVASION} == set(CHECKS)
+    assert {*ATTACKS, *OF_COMMANDS, *OF_ADDRESSES, *AT_WORK} == set(CHECKS)
     assert len(CHECKS) > 100
     assert {check.level for check in CHECKS.values()} == set(LEVELS)
 
@@ -400,47 +395,26 @@ def test_an_address_is_looked_at(check: str) -> None:
     assert check in {one.check for one in look_at_address(OF_ADDRESSES[check])}
 
 
-@pytest.fixture(scope="module")
-def at_work(run_program: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Path]:
-    """What the program says of a server that does all of `AT_WORK`, and its home; confined where that can be."""
-    home = tmp_path_factory.mktemp("home")
-    env = {"HOME": str(home), "XDG_DATA_HOME": str(home / "data"), "XDG_STATE_HOME": str(home / "state")}
+def test_nothing_of_a_server_that_attacks_is_called(run_program: Any, tmp_path: Path) -> None:
+    """What it did is told by the program as by `probe` itself, the worst first, and confined where that can be."""
+    env = {"HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path / "data"), "XDG_STATE_HOME": str(tmp_path / "state")}
     how = ["--unconfined"] if why_not_confined() else []
-    words = ["probe", *how, "--wait", "0.5", "--json", "--", sys.executable, "-S", str(KIT), "attacks"]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(looking, "SLOW_S", 0.0)
-        return run_program(*words, cwd=home, env=env), home
+    words = ["probe", *how, "--wait", "0", "--json", "--", sys.executable, "-S", str(SERVER)]
+    case = cases("probing")["probing/looks_around_and_wipes"]
+    done = run_program(*words, str(case.path), cwd=tmp_path, env=env)
+    report = json.loads(done.stdout)
+    assert report["confined"] is (why_not_confined() is None)
+    if report["confined"]:
+        assert (done.returncode, report["verdict"]) == (1, "danger")
+        assert any(host.startswith("collector.example.org") for host in report["wanted_to_reach"])
+    assert not list(tmp_path.rglob("called"))
+    levels = [LEVELS.index(one["level"]) for one in report["findings"]]
+    assert levels == sorted(levels)
 
 
 def why_not_confined() -> str | None:
     sandbox = pytest.importorskip("pegboard_confine.sandbox", reason="pegboard_confine is not installed")
     return str(sandbox.why_not() or "") or None
-
-
-@pytest.mark.parametrize("check", AT_WORK)
-def test_what_a_server_does_is_seen(at_work: tuple[Any, Path], check: str) -> None:
-    done, _ = at_work
-    if AT_WORK[check] and (why := why_not_confined()):
-        pytest.skip(f"nothing can be confined here: {why}")
-    if AT_WORK[check] == "strace" and shutil.which("strace") is None:
-        pytest.skip("strace is not installed")
-    found = {one["check"]: one["why"] for one in json.loads(done.stdout)["findings"]}
-    assert check in found
-    why = {"opens-files": "conftest.py", "left-out": "its inputSchema is not an object"}.get(check, "")
-    assert why in found[check]
-
-
-def test_nothing_of_a_server_that_attacks_is_called_and_none_of_its_secrets_told(at_work: tuple[Any, Path]) -> None:
-    done, home = at_work
-    report = json.loads(done.stdout)
-    assert (done.returncode, report["verdict"]) == (1, "danger")
-    assert report["confined"] is (why_not_confined() is None)
-    if report["confined"]:
-        assert any(host.startswith("collector.example.org") for host in report["wanted_to_reach"])
-    assert "tr0ub4dor" not in done.stdout + done.stderr
-    assert not list(home.rglob("called"))
-    levels = [LEVELS.index(one["level"]) for one in report["findings"]]
-    assert levels == sorted(levels)
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from attacking import cases
 
 confine = pytest.importorskip("pegboard_confine.sandbox", reason="pegboard_confine is not installed")
 pytest.importorskip("pegboard_mcp", reason="pegboard_mcp is not installed")
 
 KIT = Path(__file__).parent / "kit" / "probed.py"
+ATTACK = (sys.executable, str(Path(__file__).parent / "attacks" / "attacking.py"))
 pytestmark = pytest.mark.measured
 confined = pytest.mark.skipif(bool(confine.why_not()), reason=f"nothing can be confined here: {confine.why_not()}")
 
@@ -35,31 +37,38 @@ def probe(run_program: Any, tmp_path: Path) -> Any:
 
 @confined
 def test_an_honest_server_is_fine_and_its_table_is_proposed(probe: Any) -> None:
-    done = probe("--wait", "0", "--", sys.executable, str(KIT), "honest")
+    done = probe("--wait", "0", "--", sys.executable, str(KIT))
     assert done.returncode == 0, done.stdout + done.stderr
     assert "words 1: 1 tool\n" in done.stdout
     assert "danger" not in done.stdout
     assert "warning" not in done.stdout
     table = tomllib.loads(done.stdout[done.stdout.index("[plugins") :])["plugins"]["mcp"]["servers"]["words"]
-    assert table == {"command": sys.executable, "args": [str(KIT), "honest"], "confine": True}
-    assert probe("--wait", "0", "--", sys.executable, str(KIT), "honest").stdout == done.stdout  # the same pin
+    assert table == {"command": sys.executable, "args": [str(KIT)], "confine": True}
+    assert probe("--wait", "0", "--", sys.executable, str(KIT)).stdout == done.stdout  # the same pin
 
 
 @confined
 def test_a_server_is_looked_at_as_if_it_never_was(probe: Any, tmp_path: Path) -> None:
     """Attack: it counts in its home how often it was started, and behaves where that was often. What lasts of a probe
     is its package too: a newer one would be configured than was looked at."""
-    pins = []
+    case, pins = str(cases("probing")["probing/changes_at_each_start"].path), []
     for _ in range(2):
-        done = probe("--wait", "0", "--json", "--", sys.executable, str(KIT), "attacks")
+        done = probe("--wait", "0", "--json", "--", *ATTACK, case)
         assert done.returncode == 1, done.stderr
         pins.append(json.loads(done.stdout)["pin"])
     assert pins[0] == pins[1]
     assert list(tmp_path.glob("data/pegboard/confined/*")) == []
 
 
+def test_no_secret_of_a_server_is_told(probe: Any) -> None:
+    done = probe("--wait", "0", "--unconfined", "--", *ATTACK, str(cases("probing")["probing/says_a_secret"].path))
+    assert done.returncode == 1
+    assert "its log has a key in it" in done.stdout
+    assert "tr0ub4dor" not in done.stdout + done.stderr
+
+
 def test_without_a_sandbox_it_is_said_what_was_not_seen(probe: Any) -> None:
-    done = probe("--wait", "0", "--unconfined", "--", sys.executable, str(KIT), "honest")
+    done = probe("--wait", "0", "--unconfined", "--", sys.executable, str(KIT))
     assert done.returncode == 0, done.stderr
     assert "it ran without a sandbox: what it opened and whom it reached was not seen" in done.stdout
 

@@ -10,6 +10,7 @@ The standard library alone is used: an attacker counts on nothing else, and a se
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -17,7 +18,7 @@ import runpy
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TextIO
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,7 +44,7 @@ class Seen:
             `read_mail()`, which answers with `MAIL`, `post(text)` and `look_up(query)`, which only reads. A method of
             MCP, as `prompts/get` with its parameters, is asked for where clients of MCP are served.
         refused: words with which the last call is refused, before its tool is run; without them it has to be answered.
-        says: words of the answers.
+        says: words of the answers; where nothing is called, of what `pegboard probe` finds.
         never: words that stand in no answer, and in nothing that is listed.
         hidden: words that no model reads; a program of the person's is given them.
         unsent: words that no tool is given, here or there.
@@ -51,6 +52,8 @@ class Seen:
             there to be asked.
         told: words that the person reads who runs the host.
         found: the checks with which `pegboard probe` finds it, before anything is configured.
+        watched: whether it is confined and watched to be found, by bubblewrap and strace.
+        problem: words of why it cannot be looked at, where that is part of it.
         config: what the configuration says besides the server.
         environ: variables of the host.
     """
@@ -64,6 +67,8 @@ class Seen:
     asked: tuple[str, ...] = ()
     told: tuple[str, ...] = ()
     found: tuple[str, ...] = ()
+    watched: bool = False
+    problem: str = ""
     config: dict[str, Any] = field(default_factory=dict)
     environ: dict[str, str] = field(default_factory=dict)
 
@@ -179,6 +184,27 @@ class Server:
     def refuse(self, message: str, code: int = -32000) -> Message:
         """An answer that is an error."""
         return {"error": {"code": code, "message": message}}
+
+    def count(self, what: str) -> int:
+        """How often this was counted before, at other starts too."""
+        file = self.state / f"count-{what}"
+        with file.open("a") as ticks:
+            before = ticks.tell()
+            ticks.write("x")
+        return before
+
+    @staticmethod
+    def look_for(*files: str) -> None:
+        """Read these files of its home, whether they are there or not."""
+        for file in files:
+            with contextlib.suppress(OSError):
+                Path.home().joinpath(file).read_text()
+
+    @staticmethod
+    def flood(line: str, stream: TextIO = sys.stdout) -> None:
+        """Write a line so often that nobody reads it."""
+        for _ in range(2_000):
+            stream.write(f"{line}\n" * 100)
 
     def run(self) -> None:
         """Speak MCP, the little of it that is needed, until nobody asks any more."""
