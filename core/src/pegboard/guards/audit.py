@@ -268,9 +268,7 @@ def hidden_in(outcome: Outcome) -> tuple[str, ...]:
     """
     names = () if outcome.tool is None else outcome.tool.secrets
     declared = filter(None, (os.environ.get(name, "") for name in names))
-    mask = outcome.session.host.runtime.secrets
-    known = () if mask is None else mask.known_forms()
-    return tuple(sorted({*declared, *known}, key=len, reverse=True))
+    return tuple(sorted({*declared, *outcome.session.host.board.known_forms()}, key=len, reverse=True))
 
 
 @hookimpl

@@ -62,10 +62,10 @@ _boards: weakref.WeakSet[Board] = weakref.WeakSet()
 
 def _without_secrets(text: str) -> str:
     """A text of a log without what any board of this process knows as a secret, or what looks like one."""
-    from pegboard.secrets.mask import secrets_of_environment
+    from pegboard.secrets.carried import secrets_of_environment
     from pegboard.secrets.written import text_without_secrets
 
-    told = [board._logged_secrets() for board in list(_boards)] or [tuple(secrets_of_environment())]
+    told = [board._logged_secrets() for board in list(_boards)] or [tuple(secrets_of_environment(os.environ))]
     return text_without_secrets(text, tuple(sorted(set().union(*told), key=len, reverse=True)))
 
 
@@ -100,6 +100,7 @@ class Board:
         )
         self.rejected_tools: dict[str, RejectedTool] = {}
         self._logged: tuple[object, tuple[str, ...]] | None = None
+        self._forms: tuple[object, frozenset[str]] | None = None
         self.limit_stores = LimitStores(config, plugins)
         self._planner = Planner(config, plugins, self.runtime, self.limit_stores)
         self._sources = Sources(config)
@@ -479,18 +480,34 @@ class Board:
         return mask
 
     def known_secrets(self) -> Iterator[str]:
-        """Every value that this host knows as a secret: of its configuration, its environment, its sources and its
-        tools, whichever declares it.
+        """Every value that this host knows as a secret, and every key in one: of its configuration, its environment,
+        its sources and its tools, whichever declares it.
 
         .. versionadded:: 0.1
         """
-        from pegboard.secrets.mask import secrets_of_environment
+        from pegboard.secrets.carried import keys_in, secrets_of_environment
 
-        yield from self.config.secret_values
-        yield from secrets_of_environment()
-        yield from self._sources.secrets()
+        yield from secrets_of_environment(os.environ)
         declared = {name for entry in self.registry.plans.values() for name in entry.tool.secrets}
-        yield from (value for name in sorted(declared) if (value := os.environ.get(name)))
+        of_tools = (value for name in sorted(declared) if (value := os.environ.get(name)))
+        for value in (*self.config.secret_values, *self._sources.secrets(), *of_tools):
+            yield from keys_in(value)
+
+    def known_forms(self) -> frozenset[str]:
+        """Every form in which one of them may stand in a text, whatever `[secrets]` lets through: what is written down
+        has none.
+
+        .. versionadded:: 0.1
+        """
+        from pegboard import secrets
+        from pegboard.secrets.mask import forms_of
+        from pegboard.secrets.shapes import is_distinct
+
+        stamp = secrets.changes, self.registry.plans
+        if self._forms is None or self._forms[0] != stamp:
+            known = filter(is_distinct, self.known_secrets())
+            self._forms = stamp, frozenset(form for value in known for form in forms_of(value))
+        return self._forms[1]
 
     def _logged_secrets(self) -> tuple[str, ...]:
         """What must not be logged, as it was known at most a second ago: tools that fail log again and again."""

@@ -14,7 +14,6 @@ from __future__ import annotations
 import base64
 import json
 import logging
-import os
 import re
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -41,7 +40,7 @@ from pegboard.secrets.shapes import (
 from pegboard.secrets.texts import bytes_of_base64, has_text, with_texts, with_texts_of, with_texts_of_block
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
 
     from pegboard.config._policies import PolicyTable
     from pegboard.tools import Tool
@@ -263,10 +262,6 @@ class SecretMask:
             text = text[:start] + masked + text[end:]
         return text
 
-    def known_forms(self) -> tuple[str, ...]:
-        """Every form in which a known secret may stand in a text, the longest first."""
-        return tuple(self._values())
-
     def forget_known(self) -> None:
         """Ask anew which values are secrets, at the next call that needs them."""
         self._known = None
@@ -286,13 +281,6 @@ def tell_model(result: ToolResult, kinds: Iterable[str]) -> ToolResult:
         return result
     told = TextContent(f"note: masked in the arguments before they were sent: {', '.join(kinds)}")
     return attrs.evolve(result, content=(*result.content, told))
-
-
-def secrets_of_environment(environ: Mapping[str, str] = os.environ) -> list[str]:
-    """The values of variables whose names say that they are secret."""
-    from pegboard.config import looks_secret
-
-    return [value for name, value in environ.items() if looks_secret(name)]
 
 
 def forms_of(value: str) -> set[str]:

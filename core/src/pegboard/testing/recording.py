@@ -128,12 +128,9 @@ async def _record(context: CallContext, arguments: Mapping[str, Any], call_next:
 
 
 def _known_to(context: CallContext) -> Iterator[str]:
-    """What the host knows as secrets, and what the tool declares, in every form in which they may stand in a text."""
-    from pegboard.secrets.mask import forms_of
-
-    declared = [value for name in context.tool.secrets if (value := os.environ.get(name))]
-    for value in (*declared, *filter(is_distinct, context.session.host.board.known_secrets())):
-        yield from forms_of(value) if is_distinct(value) else (value,)
+    """What the tool declares, and what the host knows as secrets, in every form in which that may stand in a text."""
+    yield from (value for name in context.tool.secrets if (value := os.environ.get(name)))
+    yield from context.session.host.board.known_forms()
 
 
 async def _replay(context: CallContext, arguments: Mapping[str, Any], call_next: CallNext) -> ToolResult:

@@ -149,7 +149,8 @@ class TableRules:
             return None
         client = {said.oauth_client_secret} if said.oauth_client_secret else set()
         secrets = client | secrets_of(argv, env, url, headers, config, self._host)
-        keys = client | secrets_of(argv, _named_secret(env), url, _named_secret(headers), config, self._host)
+        named = _named_secret(env) | self._of_file
+        keys = client | secrets_of(argv, named, url, _named_secret(headers), config, self._host)
         shared = {key: getattr(said, key) for key in SHARED}
         resolved = {
             "env": env,
@@ -352,7 +353,8 @@ class TableRules:
     # -- what it is given
 
     def _env(self) -> dict[str, str]:
-        env = self._env_file()
+        self._of_file = self._env_file()
+        env = dict(self._of_file)
         for key, value in self._settings.env.items():
             path = ("env", key)
             if not key or "=" in key or _CONTROL.search(key) or not is_system_text(key):

@@ -28,18 +28,18 @@ def secrets_of(
     """Every secret of one server.
 
     Values of `env` and `headers` all are, whatever their names; of the rest, what looks so, and what is one of the
-    host's own (`secrets_of_host`).
+    host's own (`secrets_of_host`); and every key in one of them.
     """
+    from pegboard.secrets.carried import keys_in
+
     argv = list(argv)
     found: set[str] = {*env.values(), *secrets_of_args(argv), *secrets_of_config(config)}
-    for name, value in headers.items():
-        if name.lower() not in _PLAIN_HEADERS:
-            found |= {value, *value.split()[1:]}
+    found |= {value for name, value in headers.items() if name.lower() not in _PLAIN_HEADERS}
     if url is not None:
         found |= secrets_of_url(url)
     texts = "\n".join([*argv, url or "", json.dumps(config, default=str, ensure_ascii=False) if config else ""])
     found.update(secret for secret in host if secret in texts)
-    return {secret for secret in found if len(secret) >= MIN_SECRET}
+    return {key for secret in found for key in keys_in(secret) if len(key) >= MIN_SECRET}
 
 
 _issued: dict[tuple[str, str | None], tuple[str, ...]] = {}
