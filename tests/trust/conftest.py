@@ -123,7 +123,10 @@ async def through_python(host: Host, calls: Calls, person: Person | None = None)
 
 async def through_many(host: Host, calls: Calls, person: Person | None = None) -> str:
     made = [{"name": name, "arguments": arguments} for name, arguments in calls]
-    return json.dumps([one.to_json() for one in await session_of(host, person).call_many(made)])
+    session, last = session_of(host, person), host.tools.get(calls[-1][0])
+    # What only reads is called beside the others: who asks for all at once has read nothing of them by then.
+    turns = [made[:-1], made[-1:]] if last is not None and last.annotations.read_only else [made]
+    return json.dumps([one.to_json() for turn in turns for one in await session.call_many(turn)])
 
 
 async def through_dry_run(host: Host, calls: Calls) -> str:

@@ -87,7 +87,14 @@ class Stage:
             self.sent.append(query)
             return "nothing"
 
-        return {one.name: one for one in (send_mail, read_mail, post, look_up)}
+        @tool(read_only=True, open_world=True)
+        async def fetch(url: str) -> str:
+            """Fetch a page."""
+            self.ran.append("fetch")
+            self.sent.append(url)
+            return "nothing"
+
+        return {one.name: one for one in (send_mail, fetch, read_mail, post, look_up)}
 
     async def open(self) -> Host:
         server = {
@@ -95,12 +102,12 @@ class Stage:
             "env": {"ATTACK_STATE": str(self.state)}, **self.case.server.settings,
         }  # fmt: skip
         tools = self._tools()
-        own = tools.pop("send_mail")
+        own = tools.pop("send_mail"), tools.pop("fetch")
         servers = {"plugins": {"mcp": {"servers": {"far": server}}}}
         host: Host = await self._host_with(
             plugin, self._near(tools.values()), config={**servers, **self.case.seen.config}
         )
-        host.add(own)
+        host.add(*own)
         await host.wait_for_sources()
         return host
 
@@ -184,7 +191,7 @@ async def see(one: Stage, host: Host, interfaces: dict[str, Any], listings: dict
         if missing or leaked or (seen.refused and ran):
             told = {"answers": answers, "questions": who.questions, "given": one.given()}
             wrong[name] = {"missing": missing, "leaked": leaked, "ran": ran, **told}
-    assert wrong == {}
+    assert not wrong, json.dumps(wrong, indent=1)
 
 
 def hear(one: Stage, caplog: pytest.LogCaptureFixture) -> None:

@@ -40,9 +40,9 @@ class Seen:
 
     Args:
         calls: what a model calls that does whatever it reads, in this order. Besides the tools of the server, which is
-            called `far`, there are `send_mail(to, body)` of the program and, of a second server that nobody trusts,
-            `read_mail()`, which answers with `MAIL`, `post(text)` and `look_up(query)`, which only reads. A method of
-            MCP, as `prompts/get` with its parameters, is asked for where clients of MCP are served.
+            called `far`, there are `send_mail(to, body)` and `fetch(url)` of the program and, of a second server that
+            nobody trusts, `read_mail()`, which answers with `MAIL`, `post(text)` and `look_up(query)`, which only
+            reads. A method of MCP, as `prompts/get` with its parameters, is asked for where clients of MCP are served.
         refused: words with which the last call is refused, before its tool is run; without them it has to be answered.
         says: words of the answers; where nothing is called, of what `pegboard probe` finds.
         never: words that stand in no answer, and in nothing that is listed.
