@@ -217,9 +217,10 @@ async def test_a_server_is_sent_no_words_of_another_by_a_model_unless_the_person
                 said = await stage.elicitation.answer("sampling/createMessage", sampling())
                 assert said["content"]["text"] == "it is door-445566-beta"
             else:
-                with pytest.raises(RefusedError, match="the person who was asked refused") as refused:
+                with pytest.raises(RefusedError, match="nobody agreed to give you the answer") as refused:
                     await stage.elicitation.answer("sampling/createMessage", sampling())
                 assert refused.value.code == -1
+                assert "door-445566" not in refused.value.message
     assert "files wants to use text that came from `beta`" in stage.shown[-1].question
 
 
@@ -441,13 +442,14 @@ async def test_a_model_that_breaks_is_an_error_without_its_inside(
         raise RuntimeError("/home/ada/key")
 
     async def refuses(request: Mapping[str, Any]) -> Any:
-        raise ToolError(ErrorCode.RATE_LIMITED, "the model is busy")
+        raise ToolError(ErrorCode.RATE_LIMITED, f"the model is busy for {key}")
 
+    key = "ghp_" + "aB3dE5gH7j" * 4
     async with stage.in_flight(host, True, breaks):
         with pytest.raises(RefusedError, match=r"^the model failed$"):
             await stage.elicitation.answer("sampling/createMessage", sampling())
     async with stage.in_flight(host, True, refuses):
-        with pytest.raises(RefusedError, match="busy"):
+        with pytest.raises(RefusedError, match=r"busy for \[masked: GitHub token\]$"):
             await stage.elicitation.answer("sampling/createMessage", sampling())
     assert "RuntimeError" in caplog.text
 

@@ -428,7 +428,8 @@ class Call:
         try:
             answer: Any = await sampler(request)
         except ToolError as problem:
-            raise RefusedError(INTERNAL_ERROR, plain_text(problem.message, 500)) from problem
+            why = self.session.masked(problem.message, target=self._elicitation.definition.name)
+            raise RefusedError(INTERNAL_ERROR, plain_text(why, 500)) from problem
         except Exception as problem:
             log.warning("the model behind the session failed", exc_info=True)
             raise RefusedError(INTERNAL_ERROR, "the model failed") from problem
@@ -437,8 +438,9 @@ class Call:
         try:  # a model may have read keys that are not this server's, and words that others said
             answer = self.session.masked(dict(answer), target=self._elicitation.definition.name)
             await self.session.require_flow(self._answered, {"answer": _said(answer["content"])})
-        except ToolError as problem:
-            raise RefusedError(REJECTED, plain_text(problem.message, 500)) from problem
+        except ToolError as problem:  # which quotes the very words
+            log.info("an answer of the model was not given to the server: %s", plain_text(problem.message, 500))
+            raise RefusedError(REJECTED, "declined: nobody agreed to give you the answer") from problem
         return {"role": "assistant", "model": "unknown", **answer}
 
     def _refuse_over(self, method: str, budget: str, key: str) -> NoReturn:
