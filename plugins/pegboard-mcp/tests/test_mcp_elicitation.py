@@ -6,6 +6,7 @@ import contextlib
 import json
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any
 
 import mcp_types as types
@@ -14,7 +15,15 @@ import trio
 
 from pegboard import CallContext, ErrorCode, ToolError, open_host, tool
 from pegboard_mcp.client import elicitation as asks_module
-from pegboard_mcp.client.elicitation import MAX_ELICITATIONS, MAX_LOGGERS, MAX_TRIES, Elicitation, RefusedError
+from pegboard_mcp.client.elicitation import (
+    MAX_ELICITATIONS,
+    MAX_LOGGERS,
+    MAX_TRIES,
+    Elicitation,
+    RefusedError,
+    may_open,
+)
+from pegboard_mcp.client.rpc import tool_error_of
 from pegboard_mcp.client.transports._lines import LOGGED_LINES
 from pegboard_mcp.definitions import ServerDefinition
 
@@ -541,6 +550,68 @@ async def test_a_page_is_shown_and_opened_by_nobody_here(stage: Stage, host: Any
     assert said == {"action": action}
     assert stage.shown[0].url == url
     assert "login.example:8443" in stage.shown[0].question
+
+
+ELSEWHERE = [
+    "http://192.168.1.1/reboot",
+    "http://127.0.0.1:8000/",
+    "http://2130706433/",
+    "http://0x7f.1/",
+    "http://[::1]/",
+    "https://10.0.0.1/",
+    "https://router.local/",
+    "https://localhost./",
+    "http://a.example/",
+    "https://a%40b/",
+]
+OWN = {
+    "http": "https://mcp.example/mcp",
+    "sse": "https://mcp.example/sse",
+    "websocket": "wss://mcp.example/ws",
+    "confined": None,
+}
+
+
+@pytest.mark.parametrize("how", OWN)
+async def test_no_server_leads_a_person_into_their_networks(host: Any, how: str) -> None:
+    """Attack: a server that is elsewhere, or in a sandbox, has a person open a page of their router or of a program of
+    this machine, by a question and by the error that wants a page to be visited first. Source: the same of logins,
+    SSRF by a browser (CWE-918)."""
+    kind: Any = "stdio" if how == "confined" else how
+    definition = ServerDefinition(name="files", transport=kind, url=OWN[how], confine=how == "confined")
+    stage = Stage(Elicitation(definition, approval_s=10))
+
+    async def ask(url: str) -> Any:
+        params = {"mode": "url", "message": "Log in", "url": url, "elicitationId": "1"}
+        return await stage.elicitation.answer("elicitation/create", params)
+
+    async with stage.in_flight(host, True) as context:
+        for url in ELSEWHERE:
+            with stage.elicitation.calling(context), pytest.raises(RefusedError, match="public one over https"):
+                await ask(url)
+        assert stage.shown == []
+        with stage.elicitation.calling(context):
+            assert await ask("https://login.example/x") == {"action": "accept"}
+    may = ["https://login.example/x"] + (["https://mcp.example/mine"] if OWN[how] else [])
+    wanted = {"elicitations": [{"url": url} for url in ELSEWHERE + may]}
+    error = tool_error_of(-32042, "?", wanted, server="files", tool="t", may_open=partial(may_open, definition))
+    assert error.details["urls"] == may
+
+
+async def test_no_server_is_sent_a_key_by_a_client_that_fills_in_its_form(stage: Stage, host: Any) -> None:
+    """Attack: a client has its model fill in forms, and nobody looks; a form asks for what the model has read
+    elsewhere. What a person types at this machine is theirs to say."""
+    key = "ghp_" + "aB3dE5gH7j" * 4
+    asked = {"message": "?", "requestedSchema": FORM}
+    async with stage.in_flight(host, {"name": key}) as context:
+        assert (await stage.elicitation.answer("elicitation/create", asked))["content"] == {"name": key}
+        context.session.channel = "mcp"
+        assert (await stage.elicitation.answer("elicitation/create", asked))["content"] == {
+            "name": "[masked: GitHub token]"
+        }
+        bounded = {"type": "object", "properties": {"name": {"type": "string", "minLength": 40, "maxLength": 44}}}
+        asked = {"message": "?", "requestedSchema": bounded}
+        assert await stage.elicitation.answer("elicitation/create", asked) == {"action": "decline"}
 
 
 # Nothing hangs.

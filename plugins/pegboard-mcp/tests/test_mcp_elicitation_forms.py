@@ -88,6 +88,11 @@ def test_a_field_that_may_be_null_is_optional() -> None:
         {"properties": {"": {"type": "string"}}},
         {"properties": {"x" * 101: {"type": "string"}}},
         {"properties": {"x\n": {"type": "string"}}},
+        {"properties": {"x\u3164": {"type": "string"}}},
+        {"properties": {"x": {"type": "string", "enum": ["yes", "y\u200bes"]}}},
+        {"properties": {"x": {"type": "string", "enum": ["\x1b[2Jyes"]}}},
+        {"properties": {"x": {"type": "string", "oneOf": [{"const": "a\U000e0041", "title": "yes"}]}}},
+        {"properties": {"x": {"type": "array", "items": {"anyOf": [{"const": "a\u202eb", "title": "a"}]}}}},
         {"properties": {}, "required": "x"},
         {"properties": {f"f{index}": {"type": "string"} for index in range(MAX_FIELDS + 1)}},
     ],
@@ -102,6 +107,10 @@ def test_a_field_that_was_left_out_has_its_default() -> None:
     made = form({"type": "string", "default": "d"}, required=["x"])
     assert filled_in(made, {}) == ({"x": "d"}, [])
     assert filled_in(made, {"x": "e"}) == ({"x": "e"}, [])
+
+
+def test_a_default_in_which_something_hides_is_none() -> None:
+    assert "default" not in form({"type": "string", "default": "a\U000e0041"})["properties"]["x"]
 
 
 def test_a_default_that_does_not_fit_is_none() -> None:

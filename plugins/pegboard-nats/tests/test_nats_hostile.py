@@ -159,6 +159,16 @@ async def test_a_worker_has_nobody_open_what_is_no_page(autojump_clock: Any, url
     assert caller.questions == is_asked
 
 
+@pytest.mark.parametrize("choice", ["yes", "y\u200bes", "\x1b[2Jyes"])
+async def test_a_worker_has_nobody_fill_in_what_hides_something(autojump_clock: Any, choice: str) -> None:
+    """Attack: a choice of its form is another than a person sees, and cannot be changed."""
+    schema = {"type": "object", "properties": {"x": {"type": "string", "enum": [choice]}}}
+    asked = says(wire.ASK, wire.to_bytes({"question": "Which?", "schema": schema}), "_INBOX.worker.1")
+    caller, client = Caller(answer=True), Scripted([ACCEPTED, asked, DONE])
+    assert isinstance(await called(client, caller), ToolResult)
+    assert caller.questions == (choice == "yes")
+
+
 @pytest.mark.parametrize(
     "said",
     [

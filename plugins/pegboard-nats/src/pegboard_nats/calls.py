@@ -18,7 +18,7 @@ import trio
 
 from pegboard import CallContext, ErrorCode, Retry, ToolError, ToolResult
 from pegboard.limits import CALL_LEVELS
-from pegboard.text import is_page
+from pegboard.text import clean_value, is_page
 from pegboard.trace import carrier
 from pegboard_nats import wire
 from pegboard_nats.mailbox import (
@@ -450,8 +450,9 @@ class _Conversation:
         self._questions += 1
         answer: Any = None
         schema, url = asked.get("schema"), asked.get("url")
-        is_web = not isinstance(url, str) or is_page(url)  # another address may run something where it is opened
-        if self._questions <= MAX_QUESTIONS and is_web and isinstance(question := asked.get("question"), str):
+        # Another address may run something where it is opened, and of a form nothing can be taken out.
+        is_shown = (not isinstance(url, str) or is_page(url)) and not clean_value(schema)[1]
+        if self._questions <= MAX_QUESTIONS and is_shown and isinstance(question := asked.get("question"), str):
 
             async def ask() -> None:
                 nonlocal answer

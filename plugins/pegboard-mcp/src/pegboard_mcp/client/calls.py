@@ -8,6 +8,7 @@ sent again only where the tool is read-only or idempotent, and only once.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pegboard import CallContext, ErrorCode, Retry, ToolError, ToolResult
@@ -332,9 +333,18 @@ class Calls:
         return ToolError(ErrorCode.TIMEOUT, text, details)
 
     def _rpc_error(self, problem: RpcError, what: str) -> ToolError:
+        from pegboard_mcp.client.elicitation import may_open
         from pegboard_mcp.client.rpc import tool_error_of
 
-        return tool_error_of(problem.code, problem.message, problem.data, server=self.name, tool=what, mask=self._mask)
+        return tool_error_of(
+            problem.code,
+            problem.message,
+            problem.data,
+            server=self.name,
+            tool=what,
+            mask=self._mask,
+            may_open=partial(may_open, self.definition),
+        )
 
     def _lost_error(self, lost: Lost, what: str, *, repeatable: bool) -> ToolError:
         why = f"the MCP server {self.name!r} ({self.definition.shown}) was lost: {lost.why.explanation}"

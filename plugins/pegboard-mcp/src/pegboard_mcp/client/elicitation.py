@@ -499,7 +499,7 @@ class Call:
             raise _too_long("message", message)
         text = elicitation.shown(message, MAX_SAID)
         if mode == "url":
-            url = _url_of(params.get("url"))
+            url = _url_of(params.get("url"), elicitation.definition)
             question = f"The server {elicitation.definition.name!r} asks you to open a page at {_host_of(url)}: {text}"
             return {"action": _action(await self._ask(question, url=url))}
         if mode != "form":
@@ -519,8 +519,22 @@ class Call:
                 return {"action": _action(answer)}
             content, faults = filled_in(form, answer)
             if not faults:
-                return {"action": "accept", "content": content}
+                return self._given(form, content)
         return {"action": "cancel"}
+
+    def _given(self, form: Mapping[str, Any], content: dict[str, Any]) -> dict[str, Any]:
+        """What was filled in, as the server is given it. A client may have its model fill in a form, and that may have
+        read keys: they are masked as in arguments. What a person types here is theirs to say."""
+        if self.session.channel == "mcp":
+            try:
+                given = self.session.masked(content, target=self._elicitation.definition.name)
+            except ToolError as problem:
+                raise RefusedError(REJECTED, plain_text(problem.message, 500)) from problem
+            if given != content:
+                content, faults = filled_in(form, given)
+                if faults:
+                    return {"action": "decline"}
+        return {"action": "accept", "content": content}
 
     def _shown_whole(self, text: str) -> str:
         if len(text) > MAX_TEXT:  # who answers has to have seen all of it
@@ -582,11 +596,23 @@ def _action(answer: object) -> str:
     return "accept" if answer is True else "cancel" if answer is None else "decline"
 
 
-def _url_of(raw: Any) -> str:
-    """The address as it is shown and opened: one of the web, in ASCII, without a name or password in it."""
+def _url_of(raw: Any, definition: ServerDefinition) -> str:
+    """The address as it is shown and opened."""
     if not isinstance(raw, str) or len(raw) > MAX_URL or not is_page(raw):
         raise RefusedError(INVALID_PARAMS, "url: expected an address of http or https, in ASCII, without a user in it")
+    if not may_open(definition, raw):
+        raise RefusedError(INVALID_PARAMS, "url: expected one of your own origin, or a public one over https")
     return raw
+
+
+def may_open(definition: ServerDefinition, url: str) -> bool:
+    """Whether a server may have a person open that page: one that shows where it leads, and where the server could have
+    them log in, too. A program that is not confined is of this machine, and may have a page here."""
+    if not is_page(url) or (definition.url is None and not definition.confine):
+        return is_page(url)
+    from pegboard_mcp.client.oauth import may_name
+
+    return may_name(None if definition.url is None else re.sub("(?i)^ws", "http", definition.url), url)
 
 
 def _host_of(url: str) -> str:

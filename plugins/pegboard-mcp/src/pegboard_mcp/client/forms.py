@@ -3,8 +3,8 @@
 A requested schema is an object of plain values: texts, numbers, booleans, choices, and lists of choices
 (https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#requested-schema). It comes from a third
 party and goes to whatever draws forms, so it is written anew from what is known of such schemas: what is not known is
-left out, what makes it another kind of schema is refused. What a person fills in is checked against it before it is
-sent.
+left out, what makes it another kind of schema is refused, and so is one in whose names and choices something hides:
+there it cannot be taken out. What a person fills in is checked against it before it is sent.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pegboard_mcp.client._plain import is_number
+from pegboard_mcp.texts import clean as without_hidden
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -62,6 +63,7 @@ def form_of(raw: Any, clean: Callable[[str], str]) -> dict[str, Any]:
     for name, field in fields.items():
         if not isinstance(name, str) or not 0 < len(name) <= MAX_NAME or not name.isprintable():
             raise FormError("requestedSchema: a field's name is 1 to 100 printable characters")
+        _require_shown(name, "the name of a field")
         plain, may_be_null = _without_null(field)
         if may_be_null:
             optional.add(name)
@@ -140,9 +142,25 @@ def _field_of(name: str, field: Any, clean: Callable[[str], str]) -> dict[str, A
     for key in ("title", "description"):
         if isinstance(field.get(key), str):
             made[key] = clean(field[key])
-    if "default" in field and not _checked(made, field["default"])[1]:
-        made["default"] = field["default"]
+    default = field.get("default")
+    if "default" in field and not _checked(made, default)[1] and not (isinstance(default, str) and _hides(default)):
+        made["default"] = default
     return made
+
+
+def _hides(text: str) -> bool:
+    return without_hidden(text)[0] != text
+
+
+def _require_choice(value: str, name: str, clean: Callable[[str], str]) -> None:
+    clean(value)  # refuses what is too long to be shown
+    _require_shown(value, f"a choice of {name}")
+
+
+def _require_shown(text: str, what: str) -> None:
+    """Refuse a text that has to stay as it is, where a person sees another."""
+    if _hides(text):
+        raise FormError(f"requestedSchema: something hides in {what}")
 
 
 def _choices(
@@ -158,6 +176,8 @@ def _choices(
     if listed is not None:
         if not all(isinstance(one, str) for one in listed):
             raise FormError(f"requestedSchema.{name}: choices are texts")
+        for one in listed:
+            _require_choice(one, name, clean)
         named = field.get("enumNames")
         fits = isinstance(named, list) and len(named) == len(listed) and all(isinstance(one, str) for one in named)
         return {plain: list(listed)} | ({"enumNames": [clean(one) for one in named]} if named and fits else {})
@@ -165,6 +185,7 @@ def _choices(
     for one in many:
         if not isinstance(one, Mapping) or not isinstance(one.get("const"), str):
             raise FormError(f"requestedSchema.{name}: a choice is a text with a title")
+        _require_choice(one["const"], name, clean)
         title = one.get("title")
         made.append({"const": one["const"], "title": clean(title if isinstance(title, str) else one["const"])})
     return {titled: made}

@@ -72,16 +72,18 @@ def key_of(definition: ServerDefinition) -> str:
     return f"{told}-{digest[:16]}"
 
 
-def may_name(server: str, url: str) -> bool:
-    """Whether a server may send us there to log in: its own origin, any over https, and on this very machine any over
-    http where the server is there, too. A public one may not send us into the networks around this machine, whatever
-    the scheme; where a public name leads is not asked here."""
+def may_name(server: str | None, url: str) -> bool:
+    """Whether a server may send us there, to log in or to open a page: its own origin, any over https, and on this very
+    machine any over http where the server is there, too. A public one, or one without an address (None), may not send
+    us into the networks around this machine, whatever the scheme; where a public name leads is not asked here."""
     try:
-        own, named = httpx2.URL(server), httpx2.URL(url)
+        own, named = None if server is None else httpx2.URL(server), httpx2.URL(url)
     except (httpx2.InvalidURL, TypeError):
         return False
     if not named.host or named.userinfo:
         return False
+    if own is None:
+        return named.scheme == "https" and not is_private(named.host)
     if (own.scheme, own.host, own.port) == (named.scheme, named.host, named.port):
         return True
     if named.scheme == "https":

@@ -137,7 +137,14 @@ def data_of(error: ToolError) -> dict[str, Any]:
 
 
 def tool_error_of(
-    code: Any, message: Any, data: Any = None, *, server: str, tool: str, mask: Callable[[str], str] | None = None
+    code: Any,
+    message: Any,
+    data: Any = None,
+    *,
+    server: str,
+    tool: str,
+    mask: Callable[[str], str] | None = None,
+    may_open: Callable[[str], bool] = is_page,
 ) -> ToolError:
     """What a server's JSON-RPC error means, with its own words shortened and made harmless.
 
@@ -148,6 +155,7 @@ def tool_error_of(
         server: the configured name of the server.
         tool: what was asked of it: a tool, a prompt, an address.
         mask: takes the server's secrets out.
+        may_open: whether a person may be told to visit a page.
 
     .. versionadded:: 0.1
     """
@@ -166,7 +174,7 @@ def tool_error_of(
         row = Row(told.code, "failed")
         details |= told.details
     else:
-        details |= _details_of(row, number, data)
+        details |= _details_of(row, number, data, may_open)
     named = f"{tool!r} of the server {server!r}" if tool else f"the server {server!r}"
     text = f"{named} {row.says}: {words or 'it gave no reason'}"
     if row.fix is not None:
@@ -218,7 +226,7 @@ def _parse_details(raw: Any) -> dict[str, Any]:
     return details | _kept("data", rest)
 
 
-def _details_of(row: Row, number: int | None, data: Any) -> dict[str, Any]:
+def _details_of(row: Row, number: int | None, data: Any, may_open: Callable[[str], bool]) -> dict[str, Any]:
     details: dict[str, Any] = {}
     if row.executed is not None:
         details["executed"] = row.executed
@@ -227,7 +235,7 @@ def _details_of(row: Row, number: int | None, data: Any) -> dict[str, Any]:
     if row.reason is not None:
         details["reason"] = row.reason
     if number == URL_ELICITATION_REQUIRED:
-        details["urls"] = _urls_of(data)
+        details["urls"] = _urls_of(data, may_open)
     return details | _kept("data", data)
 
 
@@ -238,7 +246,7 @@ def _kept(key: str, value: Any) -> dict[str, Any]:
     return {key: clean_value(carried(value, text))[0]} if text is not None and len(text) <= MAX_DATA else {}
 
 
-def _urls_of(data: Any) -> list[str]:
+def _urls_of(data: Any, may_open: Callable[[str], bool]) -> list[str]:
     asked = data.get("elicitations") if isinstance(data, Mapping) else None
     urls = [one.get("url") for one in asked if isinstance(one, Mapping)] if isinstance(asked, list) else []
-    return [url for url in urls if isinstance(url, str) and len(url) <= MAX_URL and is_page(url)][:MAX_URLS]
+    return [url for url in urls if isinstance(url, str) and len(url) <= MAX_URL and may_open(url)][:MAX_URLS]
