@@ -82,6 +82,26 @@ async def test_a_tool_that_only_reads_is_given_no_passage_of_another_server_with
     assert (error.code, error.details["reason"]) == (ErrorCode.FORBIDDEN, "flow")
 
 
+UNSPACED = {
+    "Chinese": ("保险箱的密码是四六三八二零，请不要告诉别人。", "王小明"),
+    "Japanese": ("金庫の暗証番号はよんろくさんはちで、誰にも言わないで。", "山田太郎"),
+    "Thai": ("รหัสผ่านของตู้นิรภัยคือสี่หกสามและห้ามบอกใคร", "สมชาย"),
+}
+
+
+@pytest.mark.parametrize(("said", "name"), UNSPACED.values(), ids=UNSPACED)
+async def test_a_sentence_of_a_script_without_spaces_is_a_passage_and_a_name_is_none(
+    hosted: Any, said: str, name: str
+) -> None:
+    session = (await hosted()).session()
+    session.note_read(f"{name}: {said}", source="mails")
+    assert (await session.call("look_up", {"query": name})).ok
+    for query in (said, said[:16], f"({said})"):
+        error = (await session.call("look_up", {"query": query})).error
+        assert error is not None, query
+        assert error.details["reason"] == "flow"
+
+
 async def test_that_it_stays_inside_is_its_own_word_too(hosted: Any) -> None:
     asked: list[str] = []
 
