@@ -90,7 +90,7 @@ UNSPACED = {
 
 
 @pytest.mark.parametrize(("said", "name"), UNSPACED.values(), ids=UNSPACED)
-async def test_a_sentence_of_a_script_without_spaces_is_a_passage_and_a_name_is_none(
+async def test_a_sentence_of_a_script_without_spaces_is_a_passage_and_a_name_goes_on(
     hosted: Any, said: str, name: str
 ) -> None:
     session = (await hosted()).session()

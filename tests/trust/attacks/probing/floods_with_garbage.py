@@ -1,4 +1,4 @@
-"""A server writes what is no message without end while it is looked at, so that nobody who looks comes to an end.
+"""A server writes what is not a message without end while it is looked at, so that nobody who looks comes to an end.
 
 Source: ours, after CWE-770, Allocation of Resources Without Limits.
 Seen: it is ended, and told to flood.
