@@ -1,4 +1,4 @@
-"""A server with `confine = true` gets nothing but what it was given: see `kit/confined.py` for the attacks."""
+"""A server with `confine = true` gets nothing but what it was given: see `attacks/confinement` for the attacks."""
 
 from __future__ import annotations
 
@@ -20,17 +20,23 @@ from typing import Any
 
 import pytest
 import trio
+from attacking import FOLDER, cases
+from escaping import WANTED
 
 from pegboard import ConfigError, load_board, open_host
+from pegboard.host import Host
 from pegboard.testing import assert_ok
 from pegboard_confine import sandbox
 from pegboard_confine.sandbox import why_not
 from pegboard_mcp.checks import check_confinement
-from pegboard_mcp.client.transports._box import CERTIFICATES
 from pegboard_mcp.definitions import ServerSettings
 from pegboard_mcp.settings import McpSettings
 
-KIT = Path(__file__).parent / "kit" / "confined.py"
+CASES = cases("confinement")
+ON_OTHER_STAGES = {"changes_what_its_host_reads", "lives_on"}
+UNBOUNDED = {"starts_processes": "the kernel counts no processes of root's"} if os.getuid() == 0 else {}
+HONEST = ["a note", "1", "named"]
+"""What a server gets that does what it may."""
 SECRET = "a secret key of the person"
 BOUNDS = {"max_memory_bytes": 1_000_000_000, "max_file_bytes": 10_000_000, "max_processes": 64}
 pytestmark = [
@@ -78,8 +84,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
     yield {
         "secret": str(root / "home/.ssh/id_ed25519"), "home": str(root / "home"), "read": str(root / "read"),
         "write": str(root / "write"), "variable": "TOKEN_OF_THE_HOST", "named": named, "unnamed": unnamed,
-        "memory": BOUNDS["max_memory_bytes"], "bytes": BOUNDS["max_file_bytes"], "processes": BOUNDS["max_processes"],
-        "socket": paths[0], "abstract": paths[1][1:], "pid": os.getpid(), "user": getpass.getuser(),
+        "bounds": BOUNDS, "socket": paths[0], "abstract": paths[1][1:], "pid": os.getpid(), "user": getpass.getuser(),
     }  # fmt: skip
     for server in servers:
         server.shutdown()
@@ -90,11 +95,24 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
         one.close()
 
 
-def table_of(stage: dict[str, Any], **more: Any) -> dict[str, Any]:
-    port = stage["named"].rstrip("/").rpartition(":")[2]
-    given = {"read": [stage["read"]], "write": [stage["write"]], "network": [f"localhost:{port}"], **BOUNDS}
-    table = {"command": sys.executable, "args": [str(KIT)], "confine": True, **given, **more}
+def port_of(stage: dict[str, Any]) -> str:
+    """That of the host which is named."""
+    return str(stage["named"].rstrip("/").rpartition(":")[2])
+
+
+def table_of(stage: dict[str, Any], name: str = "reads_keys", **more: Any) -> dict[str, Any]:
+    """A configuration with the server of one attack."""
+    server = ["-SB", str(FOLDER / "attacking.py"), f"confinement/{name}.py"]
+    read = [stage["read"], str(FOLDER)]
+    given = {"read": read, "write": [stage["write"]], "network": [f"localhost:{port_of(stage)}"], **BOUNDS}
+    table = {"command": sys.executable, "args": server, "confine": True, **given, **more}
     return {"plugins": {"mcp": {"servers": {"attacker": table}, "lock": "off", "remember": False}}}
+
+
+async def attack(host: Host, stage: dict[str, Any], *, by: str = "get_out") -> dict[str, Any]:
+    """What a server got: `got`, or why it was `held`, and what it `may`."""
+    found: dict[str, Any] = json.loads(assert_ok(await host.session().call(by, {"stage": stage}, timeout_s=60)).text)
+    return found
 
 
 def table_servers(stage: dict[str, Any], **more: Any) -> dict[str, ServerSettings]:
@@ -115,32 +133,23 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("own_home")
+@pytest.mark.parametrize("name", [key.partition("/")[2] for key in CASES])
 async def test_no_attack_gets_out_of_the_sandbox(
-    stage: dict[str, Any], caplog: pytest.LogCaptureFixture, tmp_path: Path
+    stage: dict[str, Any], caplog: pytest.LogCaptureFixture, tmp_path: Path, name: str
 ) -> None:
-    async with open_host(table_of(stage), plugins=["mcp"]) as host:
-        result = assert_ok(await host.session().call("try_all", {"about": stage}, timeout_s=60))
-    found = json.loads(result.text)
-    assert found.pop("reads_what_it_was_given") == "a note"
-    assert found.pop("writes_what_it_was_given") == "1"
-    assert found.pop("reaches_whom_it_was_given") == "named"
-    if os.getuid() == 0:  # the kernel counts no processes of root's
-        assert found.pop("starts_processes")
-    assert {name: got for name, got in found.items() if not got.startswith("held")} == {}
-    assert SECRET not in result.text
+    if name in ON_OTHER_STAGES:
+        pytest.skip("it has a test of its own")
+    if name in UNBOUNDED:
+        pytest.skip(UNBOUNDED[name])
+    seen = CASES[f"confinement/{name}"].seen
+    async with open_host(table_of(stage, name), plugins=["mcp"]) as host:
+        found = await attack(host, stage)
+    assert found["got"] == ""
+    assert SECRET not in json.dumps(found)
+    assert found["may"] == HONEST
     assert [one.parent.name[:9] for one in tmp_path.glob("data/**/begun")] == ["attacker-"]
-    variables = json.loads(found["finds_variables"].removeprefix("held: "))
-    assert set(variables) <= {"HOME", "LANG", "LC_CTYPE", "MCP_BOARD_DEPTH", "PATH", "PWD", "TMPDIR", *CERTIFICATES}
-    assert Path(stage["read"], "note.txt").read_text() == "a note"
-    told = [record.getMessage() for record in caplog.records if "wanted to connect" in record.getMessage()]
-    port = stage["named"].rstrip("/").rpartition(":")[2]
-    assert told == [
-        f'attacker wanted to connect to {host}: add network = ["localhost:{port}", "{entry}"]'
-        for host, entry in (
-            ("192.0.2.7:80", "192.0.2.7:80"), ("c2hh.evil.example", "c2hh.evil.example"),
-            ("169.254.169.254:80", "169.254.169.254:80"),
-        )
-    ]  # fmt: skip
+    told = [record.getMessage() for record in caplog.records if WANTED in record.getMessage()]
+    assert told == [words.format(port=port_of(stage)) for words in seen.told]
 
 
 @pytest.mark.usefixtures("own_home")
@@ -152,19 +161,14 @@ async def test_a_folder_that_another_server_made_a_link_of_is_not_given(
     project = tmp_path / "project"
     project.mkdir()
     (project / "docs").symlink_to(stage["home"])
-    config = table_of(stage, **{key: [str(project / "docs")]})
-    servers = config["plugins"]["mcp"]["servers"]
-    servers["other"] = {
-        **table_of(stage)["plugins"]["mcp"]["servers"]["attacker"],
-        "write": [str(project)],
-        "prefix": "other_",
-    }
+    config = table_of(stage, **{key: [str(project / "docs"), str(FOLDER)]})
+    (other,) = table_of(stage, "reads_through_a_link")["plugins"]["mcp"]["servers"].values()
+    config["plugins"]["mcp"]["servers"]["other"] = {**other, "write": [str(project)], "prefix": "other_"}
     async with open_host(config, plugins=["mcp"]) as host:
-        result = await host.session().call("try_all", {"about": stage}, timeout_s=30)
-        others = {**stage, "write": str(project), "only": "reads_them_through_a_link"}
-        held = assert_ok(await host.session().call("other_try_all", {"about": others}, timeout_s=30))
+        result = await host.session().call("get_out", {"stage": stage}, timeout_s=30)
+        others = await attack(host, {**stage, "write": str(project)}, by="other_get_out")
     assert "is a link out of a folder that another server may write; it was not started" in str(result.error)
-    assert json.loads(held.text)["reads_them_through_a_link"].startswith("held")
+    assert (others["got"], others["held"][:17]) == ("", "FileNotFoundError")
 
 
 async def test_a_folder_that_is_led_elsewhere_while_a_sandbox_is_made_is_not_given(tmp_path: Path) -> None:
@@ -200,17 +204,15 @@ async def test_a_server_changes_nothing_that_its_host_reads(stage: dict[str, Any
     (tmp_path / "data" / "pegboard").mkdir(parents=True)
     kept = [project / "inner" / name for name in ("pegboard.toml", "accepted.lock", "signers", "env")]
     kept.append(tmp_path / "data" / "pegboard" / "what Pegboard keeps")
-    table = table_of(stage, write=[str(tmp_path)], env_file=str(kept[3]))
+    table = table_of(stage, "changes_what_its_host_reads", write=[str(tmp_path)], env_file=str(kept[3]))
     lines = [f"{key} = {json.dumps(value)}" for key, value in table["plugins"]["mcp"]["servers"]["attacker"].items()]
     named = f"lock = 'off'\nremember = false\nlock_file = '{kept[1]}'\nlock_signers = '{kept[2]}'\n"
     kept[0].write_text(f"[plugins.mcp]\n{named}[plugins.mcp.servers.attacker]\n" + "\n".join(lines))
     for file in kept[1:]:
         file.touch()
-    about = {**stage, "write": str(tmp_path), "only": "changes_what_the_host_reads", "kept": [*map(str, kept)]}
     async with open_host(kept[0], plugins=["mcp"]) as host:
-        result = assert_ok(await host.session().call("try_all", {"about": about}, timeout_s=60))
-    assert json.loads(result.text)["changes_what_the_host_reads"] == "held"
-    assert json.loads(result.text)["writes_what_it_was_given"] == "1"
+        found = await attack(host, {**stage, "write": str(tmp_path), "kept": [*map(str, kept)]})
+    assert found == {"got": "", "held": "", "may": HONEST}
     assert kept[0].read_text().startswith("[plugins.mcp]")
 
 
@@ -226,7 +228,7 @@ async def test_a_link_that_the_host_reads_lies_in_no_folder_that_a_server_may_wr
     config = tmp_path / "project" / "pegboard.toml"
     config.symlink_to(tmp_path / "real.toml")
     async with open_host(config, plugins=["mcp"]) as host:
-        result = await host.session().call("try_all", {"about": stage}, timeout_s=30)
+        result = await host.session().call("get_out", {"stage": stage}, timeout_s=30)
     assert "is a link in a folder that it may write; it was not started" in str(result.error)
 
 
@@ -239,10 +241,8 @@ async def test_an_older_bubblewrap_lets_nobody_make_namespaces_either(
     assert sandbox._probed is not None
     (program, *_), _ = sandbox._probed
     monkeypatch.setattr(sandbox, "_probed", ((program, "--unshare-user"), ""))
-    about = {**stage, "only": "makes_namespaces_of_its_own"}
-    async with open_host(table_of(stage), plugins=["mcp"]) as host:
-        result = assert_ok(await host.session().call("try_all", {"about": about}, timeout_s=60))
-    assert json.loads(result.text)["makes_namespaces_of_its_own"] == "held"
+    async with open_host(table_of(stage, "makes_namespaces"), plugins=["mcp"]) as host:
+        assert await attack(host, stage) == {"got": "", "held": "", "may": HONEST}
 
 
 @pytest.mark.usefixtures("own_home")
@@ -251,7 +251,7 @@ async def test_a_folder_that_a_server_made_a_link_of_is_not_given(stage: dict[st
     trap.symlink_to(Path(stage["home"]))
     try:
         async with open_host(table_of(stage, write=[stage["write"], str(trap)]), plugins=["mcp"]) as host:
-            result = await host.session().call("try_all", {"about": stage}, timeout_s=30)
+            result = await host.session().call("get_out", {"stage": stage}, timeout_s=30)
     finally:
         trap.unlink()
     why = str(result.error or result.text)
@@ -316,7 +316,7 @@ async def test_a_sandbox_without_a_filter_is_told_at_the_start_and_by_doctor(
     monkeypatch.setattr("platform.machine", lambda: "riscv64")
     table = table_of(stage)
     async with open_host(table, plugins=["mcp"]) as host:
-        assert_ok(await host.session().call("try_all", {"about": {**stage, "only": "none"}}, timeout_s=60))
+        assert (await attack(host, stage))["may"] == HONEST
     assert "it is confined without a filter of system calls" in caplog.text
     told = [one.what for one in check_confinement(McpSettings(servers=table_servers(stage)))]
     assert "confined servers may make every system call" in told
@@ -345,7 +345,7 @@ import sys, trio
 from pegboard import ConfigError, load_board, open_host
 async def main():
     async with open_host({config}, plugins=["mcp"]) as host:
-        print((await host.session().call("stay", {{"about": {stage}}}, timeout_s=60)).text, flush=True)
+        print((await host.session().call("get_out", {{"stage": {stage}}}, timeout_s=60)).text, flush=True)
         await trio.sleep_forever()
 trio.run(main)
 """
@@ -353,11 +353,11 @@ trio.run(main)
 
 @pytest.mark.usefixtures("own_home")
 async def test_nothing_survives_a_host_that_is_killed(stage: dict[str, Any]) -> None:
-    code = HOST.format(config=repr(table_of(stage)), stage=repr(stage))
+    code = HOST.format(config=repr(table_of(stage, "lives_on")), stage=repr(stage))
     host = await trio.lowlevel.open_process([sys.executable, "-c", code], stdout=subprocess.PIPE)
     assert host.stdout is not None
     async with host.stdout:
-        assert b"stays" in await host.stdout.receive_some()
+        assert json.loads(await host.stdout.receive_some()) == {"got": "", "held": "", "may": HONEST}
         host.send_signal(signal.SIGKILL)
         await host.wait()
     with Path(stage["write"], "lock").open() as lock, trio.fail_after(20):
@@ -369,10 +369,10 @@ def test_the_smallest_policy_is_proposed_and_no_credential_in_it(stage: dict[str
     if shutil.which("strace") is None:
         pytest.skip("strace is not installed")
     config = tmp_path / "pegboard.toml"
-    table = table_of(stage)["plugins"]["mcp"]["servers"]["attacker"]
-    lines = [f"{key} = {json.dumps(value)}" for key, value in table.items() if key not in ("read", "confine")]
-    config.write_text("[plugins.mcp.servers.attacker]\nconfine = true\n" + "\n".join(lines))
-    call = f"try_all={json.dumps({'about': stage})}"
+    (table,) = table_of(stage, "asks_for_more_than_it_needs", read=[str(FOLDER)])["plugins"]["mcp"]["servers"].values()
+    lines = [f"{key} = {json.dumps(value)}" for key, value in table.items()]
+    config.write_text("[plugins.mcp.servers.attacker]\n" + "\n".join(lines))
+    call = f"get_out={json.dumps({'stage': stage})}"
     words = ["--config", str(config), "confine", "suggest", "attacker", "--for", "0", "--call", call]
     ran = subprocess.run([sys.executable, "-m", "pegboard", *words], capture_output=True, text=True, check=False)
     found = tomllib.loads(ran.stdout)["plugins"]["mcp"]["servers"]["attacker"]
