@@ -227,7 +227,8 @@ def _line(one: Changed, server: str, more: str = "") -> str:
 
 
 def _new(pin: Pin, gone: _Gone, known: Known, now_s: float, *, has_room: bool) -> Changed | None:
-    """Why one that came later is not taken as first seen: it stands where another stood, or it reads like an order."""
+    """Why one that came later is not taken as first seen: it stands where another stood, it reads like an order, or
+    it has what a probe calls a danger."""
     from pegboard.marks import orders_in
 
     if not has_room:
@@ -244,7 +245,23 @@ def _new(pin: Pin, gone: _Gone, known: Known, now_s: float, *, has_room: bool) -
     if orders := orders_in(json.dumps(pin.definition, ensure_ascii=False, default=str)):
         why = f"is new, and reads like an order: {', '.join(orders)}"
         return Changed.new(pin, why)
+    if dangers := _dangers_in(pin):
+        return Changed.new(pin, f"is new, and has what attacks have: {', '.join(dangers)}")
     return None
+
+
+def _dangers_in(pin: Pin) -> list[str]:
+    """What `pegboard probe` calls a danger in a definition, in words of this host."""
+    from pegboard_mcp.probe.checks import CHECKS
+    from pegboard_mcp.probe.definitions import Offered, look_at_offer
+
+    kind, _, name = pin.name.partition(":")
+    one = {**(pin.definition or {}), "name": name, "uri": name, "uriTemplate": name}
+    one["inputSchema"] = one.pop("input_schema", None)
+    del one["uri" if kind == "template" else "uriTemplate"]
+    entries: dict[str, Any] = {f"{kind}s": (one,)}
+    found = look_at_offer(Offered(**entries))
+    return list(dict.fromkeys(CHECKS[finding.check].what for finding in found if finding.level == "danger"))
 
 
 class _Gone:
