@@ -199,7 +199,7 @@ class _Looking:
         """Every list, as it came: within the time that a server has for its first ones, whenever it is asked."""
         import trio
 
-        from pegboard_mcp.client._errors import RpcError
+        from pegboard_mcp.client._errors import LinkError, RpcError
         from pegboard_mcp.client.discovery import read_pages
         from pegboard_mcp.client.transports._link import own_words
 
@@ -210,7 +210,11 @@ class _Looking:
                 return tuple(await read_pages(connection, method, key))
             except RpcError as problem:
                 self._not_given[method] = own_words(self._definition, problem.message)
-                return ()
+            except LinkError as problem:
+                if problem.kind != "endless":
+                    raise
+                self._not_given[method] = problem.why  # a host leaves it out, and uses the others
+            return ()
 
         async with connection.by(trio.current_time() + connection.definition.connect_s):
             return Offered(
