@@ -97,7 +97,7 @@ def system_call(numbers: tuple[int, int], *arguments: object) -> int:
 def unfiltered(**calls: tuple[tuple[int, int], *tuple[object, ...]]) -> str:
     """Which of these system calls get as far as the kernel; each is its numbers and its arguments.
 
-    That the kernel refuses it today, to who has no capabilities, is no guard: most of its faults lie behind that.
+    What the kernel itself refuses, to who has no capabilities, does not count as held: most of its faults lie there.
     """
     found = []
     for name, (numbers, *arguments) in calls.items():

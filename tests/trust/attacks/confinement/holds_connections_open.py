@@ -13,9 +13,14 @@ from escaping import HELD, Escaping
 class Attack(Escaping):
     def escape(self):
         port = int(self.stage.named.rstrip("/").rpartition(":")[2])
-        with contextlib.ExitStack() as held, contextlib.suppress(OSError):
+        held = []
+        with contextlib.suppress(OSError):
             for _ in range(200):
-                held.enter_context(socket.create_connection(("localhost", port), timeout=0.5))
+                held.append(socket.create_connection(("localhost", port), timeout=0.5))
+        for one in held:
+            with one, contextlib.suppress(OSError):
+                one.shutdown(socket.SHUT_WR)
+                one.recv(1)  # until the other side has ended, too
 
 
 SEEN = HELD
