@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import fcntl
 import getpass
 import http.server
@@ -37,6 +38,8 @@ ON_OTHER_STAGES = {"changes_what_its_host_reads", "lives_on"}
 UNBOUNDED = {"starts_processes": "the kernel counts no processes of root's"} if os.getuid() == 0 else {}
 HONEST = ["a note", "1", "named"]
 """What a server gets that does what it may."""
+SHARED = 0x70656762
+"""The key of a memory that programs of the person share."""
 SECRET = "a secret key of the person"
 BOUNDS = {"max_memory_bytes": 1_000_000_000, "max_file_bytes": 10_000_000, "max_processes": 64}
 pytestmark = [
@@ -81,10 +84,14 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
     for one, path in zip(sockets, paths, strict=True):
         one.bind(path)
         one.listen()
+    libc = ctypes.CDLL(None)
+    shared = libc.shmget(SHARED, 100, 0o1600)
+    assert shared != -1
     yield {
         "secret": str(root / "home/.ssh/id_ed25519"), "home": str(root / "home"), "read": str(root / "read"),
         "write": str(root / "write"), "variable": "TOKEN_OF_THE_HOST", "named": named, "unnamed": unnamed,
-        "bounds": BOUNDS, "socket": paths[0], "abstract": paths[1][1:], "pid": os.getpid(), "user": getpass.getuser(),
+        "bounds": BOUNDS, "socket": paths[0], "abstract": paths[1][1:], "shared": SHARED, "pid": os.getpid(),
+        "user": getpass.getuser(),
     }  # fmt: skip
     for server in servers:
         server.shutdown()
@@ -93,6 +100,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
         thread.join()
     for one in sockets:
         one.close()
+    libc.shmctl(shared, 0, None)
 
 
 def port_of(stage: dict[str, Any]) -> str:

@@ -27,7 +27,7 @@ def refused(host: str, entry: str = "") -> str:
 
 class Escaping(Server):
     """A server whose `stage` has, as texts: `secret` and `home`, which are the person's; `read`, `write` and `named`,
-    which it was given; `unnamed`, `socket`, `abstract`, `memory` and `pid`, which are others'; `user` and `variable`,
+    which it was given; `unnamed`, `socket`, `abstract`, `shared` and `pid`, which are others'; `user` and `variable`,
     words that it may not find; and `bounds`."""
 
     stage: SimpleNamespace

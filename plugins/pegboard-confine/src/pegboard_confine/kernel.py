@@ -62,7 +62,7 @@ _CALLS: dict[str, tuple[int, int]] = {
     **{name: (number, number) for name, number in {
         "io_uring_setup": 425, "open_tree": 428, "move_mount": 429, "fsopen": 430, "fsconfig": 431, "fsmount": 432,
         "fspick": 433, "clone3": 435, "pidfd_getfd": 438, "mount_setattr": 442, "fchmodat2": 452, "setxattrat": 463,
-        "openat2": 437, "removexattrat": 466,
+        "openat2": 437, "removexattrat": 466, "open_tree_attr": 467, "file_setattr": 469,
     }.items()},
     "acct": (163, 89), "creat": (85, 0), "fchmod": (91, 52), "mknod": (133, 0), "mknodat": (259, 33), "open": (2, 0),
     "openat": (257, 56),
@@ -73,8 +73,8 @@ _CALLS: dict[str, tuple[int, int]] = {
     "name_to_handle_at": (303, 264), "open_by_handle_at": (304, 265), "perf_event_open": (298, 241),
     "pivot_root": (155, 41), "process_vm_readv": (310, 270), "process_vm_writev": (311, 271), "ptrace": (101, 117),
     "quotactl": (179, 60), "removexattr": (197, 14), "request_key": (249, 218), "setns": (308, 268),
-    "setxattr": (188, 5), "socket": (41, 198), "syslog": (103, 116), "umount2": (166, 39), "unshare": (272, 97),
-    "userfaultfd": (323, 282), "vfork": (58, 0),
+    "setxattr": (188, 5), "socket": (41, 198), "socketpair": (53, 199), "syslog": (103, 116), "umount2": (166, 39),
+    "unshare": (272, 97), "userfaultfd": (323, 282), "vfork": (58, 0),
 }  # fmt: skip
 """The numbers of system calls, on x86_64 and on aarch64 (asm/unistd_64.h, asm-generic/unistd.h); 0: it has none."""
 
@@ -109,7 +109,7 @@ MODES = {
 """What says the mode of a file: which argument that is, and which has the flags, where there are any."""
 CHANGES = _numbers(
     "chmod", "fchmodat", "fchmodat2", "chown", "lchown", "fchownat", "setxattr", "lsetxattr", "removexattr",
-    "lremovexattr", "setxattrat", "removexattrat",
+    "lremovexattr", "setxattrat", "removexattrat", "file_setattr",
 )  # fmt: skip
 """What changes modes, owners and attributes by a path: Landlock does not hold it. By a descriptor it is harmless, since
 what may not be written cannot be opened to be changed."""
@@ -121,8 +121,8 @@ TRACING = _numbers("ptrace", "process_vm_readv", "process_vm_writev")
 BEYOND_NAMESPACES = _numbers(
     "add_key", "request_key", "keyctl", "bpf", "perf_event_open", "userfaultfd", "io_uring_setup", "pidfd_getfd",
     "mount", "umount2", "pivot_root", "unshare", "setns", "open_tree", "move_mount", "fsopen", "fsconfig", "fsmount",
-    "fspick", "mount_setattr", "name_to_handle_at", "open_by_handle_at", "kexec_load", "kexec_file_load", "syslog",
-    "acct", "quotactl", "init_module", "finit_module", "delete_module",
+    "fspick", "mount_setattr", "open_tree_attr", "name_to_handle_at", "open_by_handle_at", "kexec_load",
+    "kexec_file_load", "syslog", "acct", "quotactl", "init_module", "finit_module", "delete_module",
 )  # fmt: skip
 """What no namespace holds, or what only breaks out of one: the keys of the user, programs in the kernel, io_uring
 (which no filter sees into), mounts and namespaces of its own, handles of files, the kernel's log, accounting, modules.
@@ -134,9 +134,11 @@ BEYOND_PROCESSES = {machine: (*numbers, *TRACING[machine]) for machine, numbers 
 
 .. versionadded:: 0.1
 """
-FAMILIES = (1, 2, 10, 16)
-"""The families of sockets that a namespace of the network holds: unix, IPv4, IPv6 and netlink. One of a virtual machine
-(AF_VSOCK) reaches its host whatever the namespace; others are doors into the kernel that few programs need.
+FAMILIES: dict[int, tuple[int, ...]] = {1: (), 2: (0, 1, 6, 17), 10: (0, 6, 17, 58), 16: (0,)}
+"""The families of sockets that a namespace of the network holds, each with its protocols, or none for all: unix, IPv4
+and IPv6 with ICMP, TCP and UDP, and netlink with what lists addresses. One of a virtual machine (AF_VSOCK) reaches its
+host whatever the namespace; others are doors into the kernel that few programs need, and whose modules it loads for
+whoever asks.
 
 .. versionadded:: 0.1
 """
@@ -223,15 +225,15 @@ def can_forbid() -> bool:
 
 
 def program_of(
-    *tables: dict[str, tuple[int, ...]], alone: bool = False, families: tuple[int, ...] | None = None,
+    *tables: dict[str, tuple[int, ...]], alone: bool = False, families: dict[int, tuple[int, ...]] | None = None,
     namespaces: bool = True, setuid: bool = True,
 ) -> bytes:  # fmt: skip
     """A filter of system calls, as the kernel and bubblewrap's `--seccomp` take it.
 
     Args:
         tables: numbers that fail with EACCES.
-        families: the only families that a socket may be of; any other fails with EAFNOSUPPORT, as where the kernel was
-            built without it. None: any.
+        families: the only families that a socket may be of, and their protocols; any other fails with EAFNOSUPPORT or
+            EPROTONOSUPPORT, as where the kernel was built without it. None: any.
         alone: whether no new process can be made: threads stay, children do not. A filter cannot look at what clone3
             is told, so that fails with ENOSYS, and the C library falls back to clone, as under any older kernel.
         namespaces: whether a child may be in namespaces of its own; False: clone3 fails as above.
@@ -248,8 +250,8 @@ def program_of(
         raise OSError("no filter for this architecture")
     load, equal, at_least, any_bit, give = 0x20, 0x15, 0x35, 0x45, 0x06
     allow, kill = 0x7FFF0000, 0x80000000
-    deny, unknown, unsupported = (0x00050000 | number for number in (errno.EACCES, errno.ENOSYS, errno.EAFNOSUPPORT))
-    clone, clone3, socket = (_CALLS[name][list(_AUDIT_ARCH).index(machine)] for name in ("clone", "clone3", "socket"))
+    deny, unknown = (0x00050000 | number for number in (errno.EACCES, errno.ENOSYS))
+    clone, clone3 = (_CALLS[name][list(_AUDIT_ARCH).index(machine)] for name in ("clone", "clone3"))
     number, argument = 0, 16  # offsets in struct seccomp_data, of the lower half of the first argument
     program = [
         (load, 0, 0, 4), (equal, 1, 0, _AUDIT_ARCH[machine]), (give, 0, 0, kill),
@@ -260,12 +262,7 @@ def program_of(
         for call in table[machine]:
             program += [(equal, 0, 1, call), (give, 0, 0, deny)]
     if families is not None:
-        left = range(len(families), 0, -1)
-        program += [
-            (equal, 0, len(families) + 2, socket), (load, 0, 0, argument),
-            *((equal, skipped, 0, family) for skipped, family in zip(left, families, strict=True)),
-            (give, 0, 0, unsupported), (load, 0, 0, number),
-        ]  # fmt: skip
+        program += _of_families(machine, families)
     if alone or not namespaces:
         program += [(equal, 0, 1, clone3), (give, 0, 0, unknown)]
     if not namespaces:
@@ -281,6 +278,28 @@ def program_of(
         program += _without_setuid(machine, deny, unknown)
     program.append((give, 0, 0, allow))
     return b"".join(struct.pack("HBBI", *step) for step in program)
+
+
+def _of_families(machine: str, families: dict[int, tuple[int, ...]]) -> list[tuple[int, int, int, int]]:
+    """The steps that refuse sockets of all but these; the number of the call is loaded before and after them."""
+    load, equal, give = 0x20, 0x15, 0x06
+    at = list(_AUDIT_ARCH).index(machine)
+    no_family, no_protocol = (0x00050000 | number for number in (errno.EAFNOSUPPORT, errno.EPROTONOSUPPORT))
+    checks = [(give, 0, 0, no_family)]
+    for family, protocols in reversed(families.items()):
+        # From an equal step, over those that follow it and all checks so far, to where the call is loaded again.
+        told = [
+            (equal, left + len(checks), 0, one)
+            for left, one in zip(range(len(protocols), 0, -1), protocols, strict=True)
+        ]
+        allowed = [(load, 0, 0, 16 + 8 * 2), *told, (give, 0, 0, no_protocol)] if protocols else []
+        first = (equal, 0, len(allowed), family) if protocols else (equal, len(checks), 0, family)
+        checks = [first, *allowed, *checks]
+    steps: list[tuple[int, int, int, int]] = []
+    for name in ("socket", "socketpair"):
+        body = [(load, 0, 0, 16), *checks, (load, 0, 0, 0)]
+        steps += [(equal, 0, len(body), _CALLS[name][at]), *body]
+    return steps
 
 
 def _without_setuid(machine: str, deny: int, unknown: int) -> list[tuple[int, int, int, int]]:
