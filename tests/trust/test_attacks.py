@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import shutil
 import sys
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,23 +19,25 @@ pytest.importorskip("pegboard_confine", reason="pegboard_confine is not installe
 
 from attacking import MAIL, Case, Seen, cases
 
-from pegboard import tool
+from pegboard import open_host, tool
 from pegboard.testing import assert_ok
 from pegboard_confine import learning, sandbox
 from pegboard_mcp import plugin
+from pegboard_mcp.client.transports import _process
 from pegboard_mcp.collected import Capabilities
 from pegboard_mcp.definitions import ServerDefinition
 from pegboard_mcp.probe import looking, reporting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncIterator, Callable
 
     from pegboard.host import Host
 
 pytestmark = pytest.mark.measured
 SERVER = Path(__file__).parent / "attacks" / "attacking.py"
 CASES = cases("answers", "changes", "definitions", "floods", "leaks", "probing")
-CALLED = [key for key, case in CASES.items() if case.seen.calls]
+CALLED = [key for key, case in CASES.items() if case.seen.calls and not case.seen.ends_s]
+FLOODS = [key for key, case in CASES.items() if case.seen.ends_s]
 CHANGES = [key for key in CALLED if key.startswith("changes/")]
 TO_MODELS = {"chat", "mcp, handshake", "mcp, 2026-07-28", "gateway"}
 """Interfaces behind which a model reads."""
@@ -44,6 +49,10 @@ SHORTENED: dict[str, tuple[tuple[Any, str, Any], ...]] = {
     "probing/lists_slowly": ((looking, "SLOW_S", 0.0),),
 }
 """What would take long as it is."""
+GUARD_S = 30
+"""A guard against a hang."""
+MOST_MB = 200
+"""How much more memory the process may have while it is flooded."""
 
 
 def skip_where_nobody_can_watch() -> None:
@@ -97,14 +106,18 @@ class Stage:
 
         return {one.name: one for one in (send_mail, fetch, read_mail, post, look_up)}
 
-    async def open(self) -> Host:
-        server = {
+    def configured(self) -> dict[str, Any]:
+        """The table of the server in the configuration."""
+        return {
             "command": sys.executable, "args": ["-S", str(SERVER), f"{self.case.key}.py"],
             "env": {"ATTACK_STATE": str(self.state)}, **self.case.server.settings,
+            **({"request_timeout": self.case.seen.ends_s} if self.case.seen.ends_s else {}),
         }  # fmt: skip
+
+    async def open(self) -> Host:
         tools = self._tools()
         own = tools.pop("send_mail"), tools.pop("fetch")
-        servers = {"plugins": {"mcp": {"servers": {"far": server}}}}
+        servers = {"plugins": {"mcp": {"servers": {"far": self.configured()}}}}
         host: Host = await self._host_with(
             plugin, self._near(tools.values()), config={**servers, **self.case.seen.config}
         )
@@ -137,6 +150,25 @@ class Stage:
             while refused not in json.dumps(session.check(last, arguments).to_json()) and not others.held():
                 await trio.sleep(0.01)
         return host
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncIterator[Host]:
+        """A host with a second server, which is there to be called beside the one that attacks."""
+        calm = {"command": sys.executable, "args": ["-S", str(SERVER.with_name("calm.py"))]}
+        servers = {"far": self.configured(), "calm": {**calm, "env": {"ATTACK_STATE": str(self.state)}}}
+        config = {"plugins": {"mcp": {"servers": servers}}, **self.case.seen.config}
+        async with open_host(config, [plugin]) as host:
+            host.add(*self._tools().values())
+            await host.wait_for_sources("calm_call")
+            yield host
+
+    async def wait_until_gone(self) -> None:
+        """Until no process of the server is there any more."""
+        for pid in map(int, (self.state / "pids").read_text().split()):
+            with contextlib.suppress(ProcessLookupError):
+                pidfd = os.pidfd_open(pid)
+                await trio.lowlevel.wait_readable(pidfd)
+                os.close(pidfd)
 
     def called(self) -> list[str]:
         """The tools that were run so far, here and there."""
@@ -254,3 +286,55 @@ async def test_an_attack_is_found_before_anything_is_configured(
     words_of_people = "\n".join(map(str, report.findings))
     assert [words for words in seen.says if not seen.calls and words not in words_of_people] == []
     assert [words for words in seen.never if words in told] == []
+
+
+class Others:
+    """Calls of another server and of the program's own tools, beside a flood."""
+
+    def __init__(self, host: Host) -> None:
+        self._session, self.answered, self.failed = host.session(), trio.Event(), list[str]()
+
+    async def call(self) -> None:
+        while True:
+            for name in ("calm_call", "read_mail"):
+                result = await self._session.call(name, timeout_s=GUARD_S)
+                self.failed += [] if result.ok else [result.text]
+            self.answered.set()
+            await trio.sleep(0.02)  # a pace, and nothing that is waited for
+
+
+def grown_mb(since: int | None = None) -> int:
+    """How much memory this process had at most since it was asked the last time."""
+    Path("/proc/self/clear_refs").write_text("5") if since is None else None
+    peak = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
+    return int(peak.split()[1]) // 1024 - (since or 0)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory and processes are counted as Linux has them")
+@pytest.mark.parametrize("key", FLOODS)
+async def test_who_exhausts_a_host_costs_its_own_calls_alone(
+    stage: Callable[[str], Stage], interfaces: Any, monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    monkeypatch.setattr(_process, "GRACE_S", 0.3)
+    one, wrong, before = stage(key), dict[str, Any](), grown_mb()
+    seen = one.case.seen
+    with trio.fail_after(2 * GUARD_S):
+        async with one.opened() as host:
+            for name, through in those_for(seen, interfaces).items():
+                if name == "dry run":  # nothing is called there
+                    continue
+                others, start = Others(host), trio.current_time()
+                async with trio.open_nursery() as nursery:
+                    nursery.start_soon(others.call)
+                    answers = await through(host, list(seen.calls))
+                    took_s = trio.current_time() - start
+                    await others.answered.wait()
+                    nursery.cancel_scope.cancel()
+                missing = [words for words in seen.says if words not in answers]
+                leaked = [words for words in seen.never if words in answers]
+                if missing or leaked or others.failed or took_s > len(seen.calls) * seen.ends_s + GUARD_S:
+                    told = {"others": others.failed, "answers": answers[:2_000]}
+                    wrong[name] = {"missing": missing, "leaked": leaked, "took_s": took_s, **told}
+        await one.wait_until_gone()
+    assert not wrong, json.dumps(wrong, indent=1)
+    assert grown_mb(before) < MOST_MB

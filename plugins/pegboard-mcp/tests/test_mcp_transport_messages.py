@@ -17,6 +17,7 @@ VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(), lambda inner: st.lists(inner),
     max_leaves=5,
 )  # fmt: skip
+UNREADABLE = "its JSON cannot be read: it is nested too deep, or has a number that is too large"
 MEMBERS = {
     "jsonrpc": st.sampled_from(["2.0", "1.0", 2]),
     "id": st.integers() | st.text() | st.floats(allow_nan=False) | st.none() | st.booleans(),
@@ -82,7 +83,13 @@ def test_what_cannot_be_read_is_a_value_error(said: bytes) -> None:
         ('{"jsonrpc":"2.0","id":1}', None),
         ("[]", None),
         ("Welcome!", None),
+        ('{"jsonrpc":"2.0","id":1,"result":{"a":%s}}' % ("[" * 100_000 + "]" * 100_000), UNREADABLE),
+        ('{"jsonrpc":"2.0","result":{"a":%s},"id":1}' % ("9" * 1_000_000), UNREADABLE),
+        ('{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":%s}}' % ("9" * 1_000_000), None),
+        ('{"id":1,"msg":%s}' % ("9" * 1_000_000), None),
+        ('{"jsonrpc":"2.0","id":1,"result":{"a":', None),
     ],
+    ids=lambda one: str(one)[:40],
 )
 def test_an_answer_that_is_none_is_refused_in_the_name_of_its_request(said: str, why: str | None) -> None:
     refused = refused_answer(said)

@@ -57,6 +57,8 @@ class Seen:
         at_start: whether it changes at its start alone.
         config: what the configuration says besides the server.
         environ: variables of the host.
+        ends_s: within how many seconds each call ends in words, whatever the server does: other servers and the
+            program's own tools answer meanwhile, memory is bounded, and in the end nothing of the server is running.
     """
 
     calls: Calls = ()
@@ -73,6 +75,7 @@ class Seen:
     at_start: bool = False
     config: dict[str, Any] = field(default_factory=dict)
     environ: dict[str, str] = field(default_factory=dict)
+    ends_s: float = 0.0
 
 
 EVE = "eve@evil.example"
@@ -118,6 +121,7 @@ class Server:
     def __init__(self) -> None:
         self.state = Path(os.environ.get("ATTACK_STATE", Path.home()))
         self.client = ""
+        self.id: Any = None
         self.token: Any = None
         self.is_later = (self.state / "later").exists()
 
@@ -137,8 +141,8 @@ class Server:
 
     # -- what it answers
 
-    def call(self, name: str, arguments: Message) -> str | list[Message] | Message:
-        """A text, blocks of content, or a whole result."""
+    def call(self, name: str, arguments: Message) -> str | list[Message] | Message | None:
+        """A text, blocks of content, or a whole result; None: no answer."""
         return "done"
 
     def prompt(self, name: str, arguments: Message) -> str | Message:
@@ -210,12 +214,14 @@ class Server:
 
     def run(self) -> None:
         """Speak MCP, the little of it that is needed, until nobody asks any more."""
+        self.note("pids", str(os.getpid()))
         self.begin()
         for line in sys.stdin:
             asked = json.loads(line)
             if asked.get("method") == "notifications/initialized":
                 self.initialized()
             if "id" in asked and "method" in asked:
+                self.id = asked["id"]
                 answer = self.answer(asked["method"], asked.get("params") or {})
                 if answer is not None:
                     self.send(id=asked["id"], **answer)
@@ -242,8 +248,10 @@ class Server:
             return self.whole(said, lambda values: {"completion": {"values": values}})
         return self.refuse("no such method", -32601)
 
-    def whole(self, said: Any, make: Callable[[Any], Message]) -> Message:
-        """An answer of what was said, which may be a whole result or an error."""
+    def whole(self, said: Any, make: Callable[[Any], Message]) -> Message | None:
+        """An answer of what was said, which may be a whole result or an error, or nothing."""
+        if said is None:
+            return None
         result = said if isinstance(said, dict) else make(said)
         return result if "error" in result else {"result": result}
 
@@ -256,7 +264,7 @@ class Server:
         said = {"instructions": self.instructions} if self.instructions else {}
         return {"protocolVersion": params["protocolVersion"], "capabilities": has, "serverInfo": about, **said}
 
-    def answer_call(self, params: Message) -> Message:
+    def answer_call(self, params: Message) -> Message | None:
         self.note("called", params["name"])
         self.token = params.get("_meta", {}).get("progressToken")
         if params["name"] == "grow":

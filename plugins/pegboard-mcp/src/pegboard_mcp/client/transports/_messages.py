@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from mcp_types import ErrorData, JSONRPCError, jsonrpc_message_adapter
 from pydantic_core import from_json
 
+from pegboard.schema.envelope import members_of
 from pegboard_mcp.client.transports._codes import ANSWER_UNREADABLE
 
 if TYPE_CHECKING:
@@ -52,7 +53,11 @@ def refused_answer(raw: bytes | str) -> JSONRPCError | None:
     try:
         value = from_json(raw)
     except ValueError:
-        return None
+        known = members_of(raw)
+        if known.get("jsonrpc") != "2.0" or "id" not in known or "method" in known:
+            return None
+        why = "its JSON cannot be read: it is nested too deep, or has a number that is too large"
+        return JSONRPCError(jsonrpc="2.0", id=known["id"], error=ErrorData(code=ANSWER_UNREADABLE, message=why))
     if not isinstance(value, dict) or "method" in value or type(value.get("id")) not in (int, str):
         return None
     member = next((key for key in ("result", "error") if key in value), None)
