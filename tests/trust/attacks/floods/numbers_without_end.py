@@ -1,4 +1,4 @@
-"""A result has numbers of a million digits, and some that are no numbers.
+"""A result has numbers of a million digits.
 
 Source: CVE-2020-10735 of Python: a text of many digits is made a number in quadratic time.
 Seen: the call is answered at once, in words, and does not wait for its deadline.
