@@ -272,6 +272,8 @@ def _instances_of(server: Server[Any], settings: McpSettings, shared: SharedPort
     instances = Instances(settings, shared, carrier)
     if isinstance(server, BoardServer):
         server.handles = instances.handles
+        runtime = server.host.runtime
+        instances.looks_at_words = lambda: runtime.flows is not None
     return instances
 
 

@@ -44,6 +44,7 @@ from pegboard_mcp.server.handles import (
     owner_text,
 )
 from pegboard_mcp.server.listening import LISTEN, MAX_TASK_IDS, task_ids_of
+from pegboard_mcp.server.readers import METHODS, Readers
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
@@ -122,6 +123,10 @@ class Instances:
         self._others = {name: url.rstrip("/") for name, url in settings.instances.items()}
         self._folder = None if shared is None else shared.folder
         self._clients: dict[Target, Client] = {}
+        self._shared = shared
+        self._readers = None if shared is None else Readers(shared.folder, process, self._has_socket)
+        self.looks_at_words: Callable[[], bool] = lambda: False
+        """Whether it matters what a caller was given before."""
         self._carrier = carrier
         self._warned: set[str] = set()
 
@@ -142,10 +147,19 @@ class Instances:
                 if self._folder is not None:
                     path = socket_of(self._folder, self.handles.own.process)
                     await nursery.start(serve, stack.enter_context(private_socket(path)))
+                leaving = await nursery.start(self._leave_when_replaced)
                 yield
+                leaving.cancel()
         finally:
             for client in self._clients.values():
                 await client.aclose()
+
+    async def _leave_when_replaced(self, task_status: trio.TaskStatus[trio.CancelScope]) -> None:
+        with trio.CancelScope() as scope:
+            task_status.started(scope)
+            if self._shared is not None and self._readers is not None:
+                await self._shared.replaced.wait()
+                self._readers.leave()
 
     async def _serve_carried(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve what came by the carrier, if an instance sent it."""
@@ -169,7 +183,11 @@ class Instances:
 
     def _is_beside(self, name: Name) -> bool:
         """Whether it is another process of this program."""
-        return self._folder is not None and socket_of(self._folder, name.process).exists()
+        return self._folder is not None and self._has_socket(name.process)
+
+    def _has_socket(self, process: str) -> bool:
+        assert self._folder is not None, "they share one"
+        return socket_of(self._folder, process).exists()
 
     def find(self, name: Name) -> Target | None:
         """Where an instance is; None: it cannot be reached from here."""
@@ -227,6 +245,16 @@ class Instances:
         else:
             return None
         return None if sealed is None or self.is_own(sealed.name) else sealed.name
+
+    def reader_of(self, scope: Scope, message: Mapping[str, Any]) -> Name | None:
+        """The other process in which it is known what the caller was given; None: it is this one, or it does not
+        matter. A session has a process of its own."""
+        if self._readers is None or message.get("method") not in METHODS or not self.looks_at_words():
+            return None
+        if any(key == SESSION_HEADER for key, _ in scope["headers"]):
+            return None
+        process = self._readers.find(owner_text(scope[CALLER]))
+        return None if process == self.handles.own.process else Name(self.handles.own.machine, process)
 
     def _owner_of_tasks(self, caller: Caller, params: Mapping[str, Any]) -> Name | None:
         """The instance in reach that has the first task which a client wants to hear of. It tells of its
@@ -313,7 +341,7 @@ class Instances:
         elif why == NO_INSTANCE:
             await _answer_lost(request_id, scope, send, not_one_of_us())
         elif not self.is_over(name):
-            await self._not_now(request_id, scope, send)
+            await self.not_now(request_id, scope, send)
         elif of_session:
             await _answer_over(request_id, scope, send)
         else:
@@ -422,7 +450,8 @@ class Instances:
             self._clients[target] = known
         return known
 
-    async def _not_now(self, request_id: Any, scope: Scope, send: Send) -> None:
+    async def not_now(self, request_id: Any, scope: Scope, send: Send) -> None:
+        """Answer that who has it cannot be reached from here just now."""
         if request_id is None:
             await answer_plainly(scope, send, 503, b"its instance cannot be reached now", retry=True)
         else:

@@ -133,9 +133,8 @@ async def handed_over(number: int) -> AsyncIterator[tuple[SharedPort, Callable[[
         yield shared, lambda url: nursery.start_soon(link.send, {"ready": True})
         nursery.cancel_scope.cancel()
     await link.aclose()
-    if is_orphan.is_set():  # the last of them leaves nothing behind; before that there are sockets in it
-        with contextlib.suppress(OSError):
-            Path(told["folder"]).rmdir()
+    if is_orphan.is_set() and not any(Path(told["folder"]).glob("*.sock")):
+        shutil.rmtree(told["folder"], ignore_errors=True)  # the last of them leaves nothing behind
 
 
 # -- the parent

@@ -207,7 +207,21 @@ class Streamable:
                     self._flights, name, body, message, scope, receive, send, here=here
                 )
                 return
-        await self._answer(body, message, scope, receive, send)
+        await self._answer_as_reader(body, message, scope, receive, send)
+
+    async def _answer_as_reader(
+        self, body: bytes, message: Any, scope: Scope, receive: Receive, send: Send, tried: Name | None = None
+    ) -> None:
+        """Have what was posted answered where it is known what its caller was given."""
+        instances = self._instances
+        reader = instances.reader_of(scope, message) if instances is not None and isinstance(message, dict) else None
+        if instances is None or reader is None:
+            await self._answer(body, message, scope, receive, send)
+        elif reader == tried:  # it is there, and cannot be reached: nobody else knows as much
+            await instances.not_now(message.get("id"), scope, send)
+        else:
+            again = partial(self._answer_as_reader, body, message, scope, receive, send, reader)
+            await instances.forward_message(self._flights, reader, body, message, scope, receive, send, here=again)
 
     async def _answer(self, body: bytes, message: Any, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer what was posted here."""
