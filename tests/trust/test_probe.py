@@ -354,7 +354,40 @@ HONEST_TEXTS = (
     "Sets the system message of the assistant to create.",
     "Deploys the release that was approved by the reviewer.",
     "Runs silently where `quiet` is true.",
+    "Thinks step by step: it builds a chain of thought, and checks it.",
+    "Sets headers of the requests of a page, and replaces all that were set before.",
+    "Whether to include the stack trace for each message.",
+    "Replace the recipients of a draft by the given list.",
+    "Set the account of the invoice to the one that is named.",
+    "Should be used instead of any manual search through the pages.",
+    "Keep calling this with the cursor until there is none.",
+    "Do not call this tool more than 10 times for one question.",
+    "Logs each message of the channel to the archive.",
+    "When include_all is used, the query must be empty.",
+    "Set chmod 644 on the file that is written.",
+    "Adds a line to a file of known hosts.",
+    "One of create_new_issue, close_old_issue and list_all_my_open_issues.",
+    "Calls getAllUsersOfTheGroup and listEveryMessageBelow of the service.",
+    "Returns the text &#8220;quoted&#8221; and \\u00e9scaped, as it is.",
+    "Décrit tous les messages précédents d'un utilisateur.",
+    "Says nothing where there is nothing to say to the user's groups.",
 )
+
+
+OF_ITS_OWN = (
+    "Use it instead of read_file, which is deprecated.",
+    "You must call list_projects first to get the project id.",
+    "Whenever list_projects is called, the cache should be fresh.",
+    "Each call of read_file must name a project_id of list_projects.",
+)
+
+
+@pytest.mark.parametrize("text", OF_ITS_OWN)
+def test_what_a_server_says_of_its_own_tools_gives_no_alarm(text: str) -> None:
+    own = [a_tool(name="read_file", properties={"project_id": {}}), a_tool(name="list_projects")]
+    found = look_at_offer(offered(a_tool(f"Looks up a word. {text}"), *own))
+    assert [str(one) for one in found if one.level != "note"] == []
+    assert "order-other-tool" in found_in(texts(text)[0])
 
 
 @pytest.mark.parametrize("text", HONEST_TEXTS)

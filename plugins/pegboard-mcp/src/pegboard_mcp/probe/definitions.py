@@ -34,6 +34,11 @@ __all__ = ["Offered", "bounded", "changes", "look_at_address", "look_at_command"
 MAX_OF_CHECK = 100
 """So often a check is named. The bound is each check's own: one that is met everywhere would hide what comes after."""
 MAX_MEMBERS = 60
+MAX_WORD = 40
+"""Values of a list that are not longer are words, which may be read one after the other."""
+_IS_SEVERAL_WORDS = re.compile(
+    r"(?:[a-z0-9][_-]?(?=[A-Z])|[A-Za-z0-9][_ -](?=[A-Za-z]))(?:.*(?:[a-z0-9][_-]?(?=[A-Z])|[_ -](?=[A-Za-z]))){2}"
+)
 LARGE_SCHEMA = 32 * 1024
 OF_CLIENTS = frozenset((
     "bash", "read", "write", "edit", "glob", "grep", "task", "webfetch", "websearch", "todowrite", "notebookedit",
@@ -58,11 +63,11 @@ _CHANGE_WORDS = re.compile(
     r"writes? (?:to|a|the)|creates? (?:a|an|new)|transfers? (?:money|funds)|executes? (?:a |any |the )?(?:command|code|script)s?)\b"
 )
 _CONVERSATION = re.compile(
-    r"^(?:full_?)?(?:conversation|chat|message|dialog(?:ue)?)_?(?:history|log|context|text|content|transcript|so_far)?$|"
+    r"^tool_?calls?_?(?:history|log)$|^(?:full_?)?(?:conversation|chat|message|dialog(?:ue)?)_?(?:history|log|context|text|content|transcript|so_far)?$|"
     r"^(?:previous|prior|all|recent)_?(?:messages|turns|conversation)$|^transcript$|^user_?(?:prompt|messages|request)_?(?:full|text)?$"
 )
 _THOUGHTS = re.compile(
-    r"^(?:chain_of_thought|system_?(?:prompt|message|instructions?)|reasoning_trace|hidden_reasoning|model_instructions)$"
+    r"^(?:chain_of_thought|system_?(?:prompt|message|instructions?)|reasoning_trace|hidden_reasoning|model_instructions|tools?_list)$"
 )
 _SECRET = re.compile(
     r"(?:^|_)(?:password|passwd|passphrase|api_?key|access_?token|auth_?token|secret(?:_?key)?|private_?key|ssh_?key|credentials?|seed_?phrase)$"
@@ -150,11 +155,12 @@ def bounded(findings: Iterable[Finding]) -> list[Finding]:
 
 def _findings(offered: Offered, others: list[Tool], servers: Collection[str]) -> Iterator[Finding]:
     yield from _of_server(offered, servers)
+    own = set(_own_names(offered))
     if offered.instructions:
-        yield from look_at_text("its instructions", offered.instructions)
+        yield from look_at_text("its instructions", offered.instructions, own)
     for where, one in offered.named().items():
         for place, text in _texts(one):
-            yield from look_at_text(f"{where}, {place}", text)
+            yield from look_at_text(f"{where}, {place}", text, own)
     yield from _of_names(offered, others)
     for tool in offered.tools:
         if isinstance(tool, Mapping):
@@ -164,6 +170,15 @@ def _findings(offered: Offered, others: list[Tool], servers: Collection[str]) ->
             yield from _of_resource(resource)
 
 
+def _own_names(offered: Offered) -> Iterator[str]:
+    """What a server's tools are called, and their arguments."""
+    for tool in offered.tools:
+        if isinstance(tool, Mapping):
+            yield str(tool.get("name")).casefold()
+            schema = tool.get("inputSchema")
+            yield from (name.casefold() for name, _, _ in _members(schema if isinstance(schema, Mapping) else {}))
+
+
 def _texts(value: Any, place: str = "", left: int = SCHEMA_LEVELS) -> Iterator[tuple[str, str]]:
     """Every text of a JSON value, names of members too, with its place."""
     if isinstance(value, str):
@@ -171,10 +186,12 @@ def _texts(value: Any, place: str = "", left: int = SCHEMA_LEVELS) -> Iterator[t
     elif isinstance(value, Mapping) and left:
         for key, item in value.items():
             if isinstance(key, str):
-                if len(key) > 40:
+                if len(key) > 40 or _IS_SEVERAL_WORDS.search(key):
                     yield f"{place}, a key", key
                 yield from _texts(item, f"{place}.{key[:40]}".lstrip("."), left - 1)
     elif isinstance(value, (list, tuple)) and left:
+        if len(value) > 1 and all(isinstance(item, str) and len(item) <= MAX_WORD for item in value):
+            yield f"{place}, together", " ".join(value)
         for at, item in enumerate(value):
             yield from _texts(item, f"{place}[{at}]", left - 1)
 
@@ -305,6 +322,9 @@ def _members(schema: Mapping[str, Any], left: int = SCHEMA_LEVELS) -> Iterator[t
         for name, one in properties.items():
             if isinstance(name, str):
                 yield name, one, name in named
+    for name in named:
+        if isinstance(name, str) and not (isinstance(properties, Mapping) and name in properties):
+            yield name, None, True
     if left:
         for item in schema.values():
             for inner in item.values() if isinstance(item, Mapping) else item if isinstance(item, list) else ():

@@ -9,7 +9,7 @@ conversation of a channel says nothing of "so far".
 
 from __future__ import annotations
 
-__all__ = ["PHRASES"]
+__all__ = ["OF_OTHER_TOOLS", "PHRASES"]
 
 _CALL = r"(?:call|invoke|use|run|execute)"
 _TALK = r"(?:chat|conversation|dialogu?e?|discussion|exchange|discussed|said|talked about)"
@@ -23,7 +23,7 @@ PHRASES: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("order-conversation", ("user",),
      r"\b(?:all|prior|previous|earlier|last|recent) (?:\w+ )?user(?:'?s)? (?:turns|messages|prompts|inputs)\b|\bwhat (?:did|has|does) the user (?:say|said|ask|asked|type|typed|write|written|tell|told)\b"),
     ("order-system-prompt", ("system", "developer", "thought", "reasoning", "monologue"),
-     r"\b(?:model|assistant|llm|ai|agent)(?:'?s)? (?:system|developer|initial) (?:prompt|message|instructions?)\b|\b(?:hidden thoughts|chain[- ]of[- ]thought|inner monologue|reasoning so far)\b"),
+     r"\b(?:model|assistant|llm|ai|agent)(?:'?s)? (?:system|developer|initial) (?:prompt|message|instructions?)\b|\b(?:your|full|entire|whole|complete|includ(?:e|ing)) (?:\w+ )?(?:hidden thoughts|chain[- ]of[- ]thought|inner monologue)\b|\breasoning so far\b"),
     ("order-always", ("before", "prior to", "after", "first"),
      rf"\b(?:before|after|prior to) (?:each|every|any|all) (?:\w+ )?(?:answer|response|reply|message|turn|request|action|step)s?,? (?:\w+ )?{_CALL}\b"
      rf"|\b(?:before|prior to) (?:you )?(?:respond|answer|reply)(?:ing)?\b[^.]{{0,40}}\b{_CALL}\b|\b(?:must|should|has to) be (?:your|the) (?:very )?first (?:action|step|call|tool)\b"),
@@ -58,9 +58,9 @@ PHRASES: tuple[tuple[str, tuple[str, ...], str], ...] = (
      r"\b(?:upload|send|submit|transmit|forward)\b[^.]{0,30}\b(?:repository|codebase|source code|workspace|files?|keys?|history|notes)\b[^.]{0,20}\bto (?:our|my) (?:\w+ )?(?:servers?|endpoint|host|address)\b"),
     ("order-run", ("antivirus", "defender", "gatekeeper", "selinux", "apparmor", "cron"),
      r"\b(?:disable|turn off|stop|uninstall|bypass)\b[^.]{0,30}\b(?:antivirus|defender|gatekeeper|selinux|apparmor)\b|\bcron ?job\b[^.]{0,40}\b(?:calls|runs|invokes) (?:this|it)\b"),
-    ("order-destroy", ("chmod",), r"\bchmod (?:-r )?0?777 [/~]"),
+    ("order-destroy", ("chmod",), r"\bchmod (?:-r )?0?[0-7][67]{2} [/~]"),
     ("order-config", ("rc", "profile", "crontab", "authorized_keys"),
-     r"\b(?:append|write|add|edit|modify)\b[^.]{0,60}(?:~/\.(?:bashrc|zshrc|profile|bash_profile)\b|\bcrontab\b|\bauthorized_keys\b)"),
+     r"\b(?:append|write|add|edit|modify)\b[^.]{0,60}(?:~/\.(?:bashrc|zshrc|profile|bash_profile)\b|\bcrontab\b|(?:~/\.ssh/)?\bauthorized_keys\b)"),
     ("order-memory", ("memory", "memories", "your notes", "your rules"),
      r"\b(?:copy|store|save|write|add|put)\b[^.]{0,20}\b(?:this|these) (?:description|text|instruction|note|rule)s?\b[^.]{0,30}\b(?:memory|memories|your notes|your rules)\b"),
     ("order-every-result", ("repeat", "include", "quote"),
@@ -70,7 +70,25 @@ PHRASES: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("order-override", ("note to", "override", "the above"),
      r"\bnote to (?:the |all )?(?:ai|llms?|models?|assistants?|agents?|ai (?:agents?|assistants?|models?))\b|\b(?:system|admin|security|developer|debug) override\b"
      r"|\bthe above (?:text |instructions? |rules? )?(?:is|are) (?:outdated|void|obsolete|no longer)\b"),
+    ("order-secrecy", ("say nothing", "says nothing"), r"\bsay nothing (?:(?:of|about) (?:this|that|it) )?to (?:the |any )?(?:users?|humans?|person|people|anyone|anybody)\b"),
+    ("order-redirect", ("recipient", "address", "number", "account", "iban", "wallet"),
+     r"\b(?:change|replace|set|substitute)(?: \w+){0,4} (?:recipients?|addressees?|payees?|phone numbers?|accounts?|ibans?|wallets?)\b[^.]{0,30}\b(?:to|by|with) (?:\+\d|0x[0-9a-f]|[\w.+-]{1,64}@)"),
+    ("order-other-tool", ("over any", "over all", "over every", "before any", "than any", "than all", "any other", "all other"),
+     r"\b(?:always|must|should|has to) (?:always )?(?:be )?(?:choose|chosen|prefer(?:red)?|picke?d?|select(?:ed)?|used?)\b[^.]{0,20}\b(?:over|before|instead of|rather than) (?:any|all|every)\b"
+     r"|\b(?:any|all|every) others? (?:\w+ ){0,2}tools?\b[^.]{0,40}\b(?:inferior|worse|outdated|unreliable|unsafe|broken)\b"),
+    ("order-conversation", ("of the user", "user query", "user queries", "user's", "user message", "user question"),
+     r"\b(?:log|record|store|save|report|write down|note)\b[^.]{0,20}\b(?:each|every|all)\b[^.]{0,20}\b(?:(?:quer(?:y|ies)|questions?|messages?|prompts?|inputs?) of the user|user(?:'?s)? (?:quer(?:y|ies)|questions?|messages?|prompts?|inputs?))\b"
+     r"[^.]{0,80}\b(?:with|using|by|through|via|to) (?:this|it)\b"),
+    ("order-always", ("at least",), r"\b(?:call|calling|use|using|invoke|invoking|run|running) (?:this|it)(?: tool)?(?: again)? at least \d{2,} times\b"),
     ("order-html-comment", ("]:",), r"\[(?://|comment|_metadata_)\]: ?[#<]"),
     ("names-key-file", ("~/.",), r"~/\.(?:config/gh|docker/config|npmrc|pypirc|git-credentials|cargo/credentials|azure|config/gcloud)\b"),
     ("order-key-files", ("dotfiles", "dot files"), r"\bdot ?files\b[^.]{0,20}\b(?:in|of) (?:the |your )?(?:user'?s )?home\b"),
 )  # fmt: skip
+_TOOL = r"[`'\"]?(?P<tool>[a-z][a-z0-9]{0,30}(?:_[a-z0-9]{1,30}){1,6})[`'\"]?"
+OF_OTHER_TOOLS = (
+    rf"\b(?:instead of|rather than) {_TOOL},? (?:which|as it|since it|because it) (?:is|was) (?:deprecated|broken|unsafe|outdated|insecure|disabled|not trusted)\b",
+    rf"\b(?:when|whenever|each time|every time|before|after) {_TOOL} (?:tool )?is (?:called|invoked|run|executed)\b[^.]{{0,60}}\b(?:must|has to|have to|should|needs? to|always|also)\b",
+    rf"\b(?:each|every|any|all) calls? (?:of|to) {_TOOL}[^.]{{0,60}}\b(?:must|has to|have to|should|always)\b",
+    rf"\b(?:must|has to|have to) (?:(?:then|also|first|now|always|next) )*(?:call|invoke|run|use) {_TOOL}",
+)
+"""Orders about a tool that is named: of a server that does not have it. A server may say of its own what it likes."""

@@ -17,11 +17,12 @@ from urllib.parse import urlsplit
 from pegboard.marks import orders_in
 from pegboard.secrets.shapes import find_shapes
 from pegboard.text import clean
-from pegboard_mcp.probe.checks import Finding
-from pegboard_mcp.probe.phrases import PHRASES
+from pegboard_mcp.probe.checks import CHECKS, Finding
+from pegboard_mcp.probe.forms import forms_of
+from pegboard_mcp.probe.phrases import OF_OTHER_TOOLS, PHRASES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
 MAX_TEXT = 50_000
 LONG, VERY_LONG = 4_000, 20_000
@@ -184,7 +185,7 @@ _PATTERNS: dict[str, tuple[tuple[str, ...], str]] = {
     "order-every-result": (
         ("every", "each", "all", "always"),
         r"\b(?:append|prepend|add|end|begin|start|include)\b[^.]{0,60}\b(?<!text of )(?<!body of )(?<!content of )(?:every|each|all(?: of)?(?: your)?) (?:\w+ )?"
-        r"(?:responses?|answers?|repl(?:y|ies)|messages?)\b",
+        r"(?:responses?|answers?|repl(?:y|ies)|(?<=your )messages?|(?<=outgoing )messages?)\b",
     ),
 }  # fmt: skip
 _ALSO: tuple[tuple[str, tuple[str, ...], str], ...] = (
@@ -196,7 +197,7 @@ _ALSO: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("order-key-files", (".env", ".netrc", ".npmrc", ".pgpass", ".ssh", ".aws", ".kube", ".gnupg"),
      r"\b(?:content|contents|text|value|values|lines) of[^.]{0,40}(?:\.env\b|\.netrc|\.npmrc|\.pgpass|\.ssh/|\.aws/|\.kube/|\.gnupg/)"),
     ("order-other-tool", ("supersede", "replace", "rather than", "instead of", "deprecate", "after obtaining", "afterwards", "then call"),
-     r"\b(?:supersedes|replaces|deprecates) (?:all|every|any)\b|\b(?:use|call|prefer) (?:this|it)(?: tool| one)? (?:rather than|instead of) (?:the |any |all )?"
+     r"\b(?:supersedes|replaces|deprecates) (?:all|every|any) (?:\w+ ){0,3}(?:tools?|functions?|servers?)\b|\b(?:use|call|prefer) (?:this|it)(?: tool| one)? (?:rather than|instead of) (?:the |any |all )?"
      r"(?:built-?in|default|native|other)\b|\bafter (?:obtaining|getting|receiving)[^.]{0,40}\bcall [`'\"]?\w+_\w+"),
     ("order-other-tool", ("route ", "redirect "),
      r"\b(?:re)?(?:route|direct) (?:all |every |any |the )?(?:\w+ ){0,2}(?:through|via) (?:this|it|me|[`'\"]?\w+_\w+)"),
@@ -206,7 +207,7 @@ _ALSO: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("order-encode", ("decode", "rot13", "rot-13", "base64", "reversed", "backwards"),
      r"\b(?:decode|decipher|decrypt|unscramble)\b[^.]{0,60}\b(?:and|then)\b[^.]{0,20}\b(?:obey|follow|do|execute|carry out|comply)\b"),
     ("order-redirect", ("email", "e-mail", "mail", "message", "payment", "wallet", "transfer"),
-     r"\b(?:all|every|any|each) (?:e-?mails?|mails?|messages?|payments?|transfers?)\b[^.]{0,60}\b(?:to|via) [\w.+-]{1,64}(?:@|\b)"
+     r"\b(?:all|every|any|each) (?:e-?mails?|mails?|messages?|payments?|transfers?)\b[^.]{0,60}\b(?:to|via) (?:[\w.+-]{1,64}@|0x[0-9a-f]|\+\d)"
      r"|\balways use (?:wallet|account|address|number|recipient|iban)\b"),
     ("order-send", ("http://", "https://"),
      r"\b(?:push|send|post|upload|forward|mirror|copy|report|submit|curl -d|curl --data)\b[^.]{0,100}(?:\bto\b|@)[^.]{0,40}https?://"),
@@ -235,6 +236,7 @@ _ALSO: tuple[tuple[str, tuple[str, ...], str], ...] = (
      r"\b[\w.+-]{1,64}@(?!(?:example|domain|company|email|test|mail)\.(?:com|org|net)\b)(?:[\w-]{1,63}\.){1,6}[a-z]{2,24}\b|\b0x[0-9a-f]{40}\b|(?<!\w)\+\d[\d ()-]{8,20}\d"),
 )  # fmt: skip
 """Other words for the same, and what has one pattern alone."""
+_ROWS = (*((check, *row) for check, row in _PATTERNS.items()), *_ALSO, *PHRASES)
 _WORD = re.compile(r"[^\W\d_]{3,60}")
 _ENCODED = re.compile(r"(?<![\w/])(?:[A-Za-z0-9+/]{120,}={0,2}|(?:[0-9a-fA-F]{2}){80,})(?![\w/])")
 _LINK = re.compile(
@@ -243,12 +245,13 @@ _LINK = re.compile(
 _BLANKS = re.compile(r"(?:[ \t]{80}|(?:[ \t]*\n){15})[\s]*\S")
 
 
-def look_at_text(where: str, text: str) -> Iterator[Finding]:
+def look_at_text(where: str, text: str, own: Collection[str] = ()) -> Iterator[Finding]:
     """Everything that is found in one text.
 
     Args:
         where: its place, as a person reads it.
         text: as it came; what is behind `MAX_TEXT` is not looked at.
+        own: the names of the server's own tools and of their arguments, in small letters.
     """
     if len(text) > VERY_LONG:
         yield Finding("very-long-text", where, f"{len(text):,} characters")
@@ -264,18 +267,10 @@ def look_at_text(where: str, text: str) -> Iterator[Finding]:
         yield Finding("mixed-scripts", where, ascii(word)[1:-1])
     if found := _ENCODED.search(plain):
         yield Finding("encoded-block", where, f"{len(found[0]):,} characters")
-    for said in orders_in(text):
-        yield Finding(_OF_MARKS[said], where)
-    line = " ".join(plain.split()).casefold()
-    if not line.isascii():
-        line = unicodedata.normalize("NFKC", line)
-    for check, (words, pattern) in _PATTERNS.items():
-        if any(word in line for word in words) and (seen := _compiled(pattern).search(line)):
-            yield Finding(check, where, _quoted(seen[0]))
-    for check, words, pattern in (*_ALSO, *PHRASES):
-        if any(word in line for word in words) and (seen := _compiled(pattern).search(line)):
-            yield Finding(check, where, _quoted(seen[0]))
-    if (form := _encoded_order(plain)) is not None:
+    said = orders_of(plain, own)
+    for check, words in said.items():
+        yield Finding(check, where, words)
+    if (form := _encoded_order(plain, said)) is not None:
         yield Finding("order-encoded", where, form)
     for link in _LINK.finditer(plain):
         if (shown := _host(link[1])) != (led := _host(link[2])) and not led.endswith(f".{shown}"):
@@ -284,13 +279,26 @@ def look_at_text(where: str, text: str) -> Iterator[Finding]:
         yield Finding("key-shape", where, kind)
 
 
-def _encoded_order(text: str) -> str | None:
-    """In which form a text gives an order that it does not give as it stands."""
-    from pegboard_mcp.probe.forms import forms_of
+def orders_of(text: str, own: Collection[str] = ()) -> dict[str, str]:
+    """The checks that find an order in a text, each with the words of it."""
+    found = dict.fromkeys((_OF_MARKS[said] for said in orders_in(text)), "")
+    line = " ".join(text.split()).casefold()
+    if not line.isascii():
+        line = unicodedata.normalize("NFKC", line)
+    for check, words, pattern in _ROWS:
+        if check not in found and any(word in line for word in words) and (seen := _compiled(pattern).search(line)):
+            found[check] = _quoted(seen[0])
+    for pattern in OF_OTHER_TOOLS if "_" in line else ():
+        for seen in _compiled(pattern).finditer(line):
+            if seen["tool"] not in own:
+                found.setdefault("order-other-tool", _quoted(seen[0]))
+    return found
 
-    known = {*orders_in(text)}
+
+def _encoded_order(text: str, known: Collection[str]) -> str | None:
+    """In which other writing a text has what is a danger, and what it does not have as it stands."""
     for form, inner in forms_of(text):
-        if {*orders_in(inner)} - known:
+        if any(CHECKS[check].level == "danger" for check in orders_of(inner) if check not in known):
             return form
     return None
 
