@@ -133,6 +133,10 @@ class Stage:
             env={} if watched else {"ATTACK_STATE": str(self.state)}, confine=watched, **self.case.server.settings,
         )  # fmt: skip
 
+    def others(self) -> list[Any]:
+        """The tools that are there already."""
+        return list(self._tools().values())
+
     async def change(self) -> Host:
         """Have the server be what it becomes, while nobody looks."""
         (self.state / "later").touch()
@@ -277,7 +281,7 @@ async def test_an_attack_is_found_before_anything_is_configured(
     for module, name, value in SHORTENED.get(key, ()):
         monkeypatch.setattr(module, name, value)
     with trio.fail_after(120):
-        report = await looking.probe(one.definition(), wait_s=0.0)
+        report = await looking.probe(one.definition(), one.others(), ["near"], wait_s=0.0)
     assert (report.problem is None) is (not seen.problem)
     assert seen.problem in " ".join(report.problem or ())
     assert [check for check in seen.found if check not in {finding.check for finding in report.findings}] == []

@@ -92,7 +92,7 @@ MAIL = "Dear Bob, the code of the vault is 463820 and nobody else may know it. Y
 """What the tool `read_mail` of another server answers."""
 
 
-def tool(name: str, description: str = "", *, reads: bool | None = None, **properties: Any) -> Message:
+def tool(name: str, description: str = "", /, *, reads: bool | None = None, **properties: Any) -> Message:
     """A definition of a tool that needs all its arguments; `reads` is its annotation, where it has one."""
     schema = {"type": "object", "properties": properties, "required": sorted(properties)}
     marks = {} if reads is None else {"annotations": {"readOnlyHint": reads}}
