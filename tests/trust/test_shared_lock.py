@@ -762,6 +762,11 @@ def edit_command(repository: Repository) -> None:
     repository.configure("weather", more='"--verbose"')
 
 
+def load_another(repository: Repository) -> None:
+    table = repository.folder / "pegboard.toml"
+    table.write_text(f'{table.read_text()}env = {{ PYTHONPATH = "evil" }}\n')
+
+
 def add_server(repository: Repository) -> None:
     repository.configure("weather", "again")
 
@@ -778,6 +783,7 @@ DRIFTS: dict[Callable[[Repository], None], str] = {
     **{other(member): "1 changed" for member in OFFERS},
     edit_script: "1 changed",
     edit_command: "1 changed",
+    load_another: "1 changed",
     add_server: "new",
     remove_server: "removed",
     stop_server: "1 could not be asked",

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -19,6 +19,7 @@ pytest.importorskip("pegboard_mcp", reason="pegboard_mcp is not installed")
 from pegboard_mcp.definitions import ServerDefinition
 from pegboard_mcp.files import files_of
 from pegboard_mcp.lock import memory
+from pegboard_mcp.lock.words import describe
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -118,6 +119,42 @@ def test_what_it_does_not_run_asks_nobody(folder: Path, how: str) -> None:
     for name in NOT_HELD:
         (folder / name).write_text("other")
     assert pins_of(FREE[how]) == before
+
+
+LOADING = {
+    "NODE_OPTIONS": "--require ./app.js",
+    "PYTHONPATH": "pkg",
+    "LD_PRELOAD": "./run.sh",
+    "BASH_ENV": "run.sh",
+    "PERL5OPT": "-Mevil",
+    "RUBYOPT": "-revil",
+    "JAVA_TOOL_OPTIONS": "-javaagent:evil.jar",
+    "DOTNET_STARTUP_HOOKS": "evil.dll",
+    "npm_config_registry": "https://ada:hunter2@evil.example",
+    "UV_INDEX_URL": "https://evil.example/simple",
+    "PATH": "./bin:/usr/bin",
+}
+
+
+@pytest.mark.parametrize("name", LOADING)
+def test_a_variable_with_which_a_command_loads_code_is_a_part_of_what_is_accepted(folder: Path, name: str) -> None:
+    """Attack: a later commit leaves the command as it is, and sets a variable beside it. Source: CWE-426, CWE-427;
+    NODE_OPTIONS and LD_PRELOAD in the `env` of MCP servers (2025)."""
+
+    def pins(**env: str) -> list[Any]:
+        server = ServerDefinition(name="far", transport="stdio", argv=("node", "app.js"), env=env)
+        return [memory.server_pin(server, is_shared=is_shared) for is_shared in (False, True)]
+
+    before = pins(DEBUG="1", SOME_TOKEN="t")
+    assert [one.fingerprint for one in pins(DEBUG="2")] == [one.fingerprint for one in before]
+    after = pins(**{name: LOADING[name]})
+    for was, now in zip(before, after, strict=True):
+        assert now.fingerprint != was.fingerprint
+        assert "hunter2" not in str(now.definition)
+        assert f"its variable {name!r} is new: " in describe(was.definition, now.definition)
+    if "run.sh" in LOADING[name]:
+        change(folder / "run.sh")
+        assert all(a.fingerprint != b.fingerprint for a, b in zip(pins(**{name: LOADING[name]}), after, strict=True))
 
 
 def test_a_shared_lock_names_files_as_every_machine_has_them(folder: Path) -> None:

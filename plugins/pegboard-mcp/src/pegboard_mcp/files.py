@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from pegboard import Fault
-from pegboard.config import expand_home
+from pegboard.config import expand_home, looks_secret, mask_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -258,12 +258,32 @@ PRIVATE = ("env_file", "cwd")
 """Keys whose files may hold secrets or are each person's own: no lock has their hashes, and no sandbox shows them."""
 
 
+_OBEYED = re.compile(
+    r"""(?:LD|DYLD|NPM_CONFIG|YARN|COREPACK|BUN|DENO|UV|PIP|CARGO|RUSTUP|POETRY|DOCKER|GIT_CONFIG)_.*
+    |(?:NODE|PERL5?|RUBY)(?:_?OPTIONS|OPT|_?PATH|LIB)|PERL5DB|PYTHON(?:PATH|HOME|STARTUP|USERBASE|PLATLIBDIR)|VIRTUAL_ENV
+    |(?:_JAVA|JDK_JAVA|JAVA_TOOL)_OPTIONS|CLASSPATH|DOTNET_(?:STARTUP_HOOKS|ADDITIONAL_DEPS|SHARED_STORE)
+    |GO(?:PROXY|FLAGS|ROOT|PATH|TOOLCHAIN|ENV)|GEM_(?:HOME|PATH)|PHPRC|PHP_INI_SCAN_DIR|LUA_(?:PATH|CPATH|INIT)
+    |(?:BASH_)?ENV|ZDOTDIR|SHELLOPTS|PS4|IFS|PATH|HOME|XDG_(?:CONFIG|DATA)_HOME|GIT_SSH(?:_COMMAND)?|MAKEFLAGS""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""Variables with which programs load code, or look for it elsewhere: they say as much of what is run as a command."""
+
+
+def variables_of(definition: ServerDefinition) -> dict[str, str]:
+    """Those of a server that say what it runs, without passwords."""
+    return {
+        name: mask_text(value)
+        for name, value in sorted(definition.env.items())
+        if _OBEYED.fullmatch(name) and not looks_secret(name)
+    }
+
+
 def files_of(definition: ServerDefinition) -> Iterator[tuple[str, Path]]:
     """The files that are held, each with the key of the table that names it; those that are not there are left out.
 
-    `args` names what the command runs, though no word of it may be a path to that (`pegboard_mcp.scripts`). `cwd` names
-    what a package manager obeys of the folder that the server starts in, whether the table says that folder or not, and
-    what is run of a folder above.
+    `args` names what the command runs, though no word of it may be a path to that (`pegboard_mcp.scripts`), or a
+    variable has it load. `cwd` names what a package manager obeys of the folder that the server starts in, whether the
+    table says that folder or not, and what is run of a folder above.
     """
     from pegboard_mcp.scripts import scripts_of, words_of
 
@@ -272,7 +292,9 @@ def files_of(definition: ServerDefinition) -> Iterator[tuple[str, Path]]:
     folder = Path(definition.cwd or ".").absolute()
     argv, held = definition.argv, set[Path]()
     told = [word for word in words_of(argv) if word not in argv]
-    for at, word in enumerate((*argv, *told)):
+    # `--require ./file.js`, or folders and libraries in a row
+    loaded = [word for value in variables_of(definition).values() for word in re.split(rf"[\s{os.pathsep}]+", value)]
+    for at, word in enumerate((*argv, *told, *loaded)):
         file = _named(word, folder, is_command=at == 0)
         if file is not None and file not in held:
             held.add(file)

@@ -132,7 +132,8 @@ class UnreadableError(Exception):
 
 
 def server_pin(definition: ServerDefinition, *, is_shared: bool = False) -> Pin:
-    """What starts a server: its command or URL, and the hashes of the files that these name.
+    """What starts a server: its command or URL, the variables that say what that runs, and the hashes of the files that
+    these name.
 
     The files are those that `pegboard trust` holds (`pegboard_mcp.files`), those below the server's folder named from
     there; what a package manager fetches is known by the version that the server says, which is part of every other
@@ -142,15 +143,17 @@ def server_pin(definition: ServerDefinition, *, is_shared: bool = False) -> Pin:
         is_shared: for a lock, which others read: the file of variables and what lies in the folder are each person's
             own, and left out; of one that holds a secret the hash would let it be guessed.
     """
-    from pegboard_mcp.files import PRIVATE, files_of
+    from pegboard_mcp.files import PRIVATE, files_of, variables_of
 
     files: dict[str, str] = {}
+    runs: dict[str, Any] = {"command": definition.shown, "files": files}
     if definition.transport == "stdio":
         folder = os.path.abspath(definition.cwd or ".")  # noqa: PTH100 - `..` as the words of the command have it
         for key, path in files_of(definition):
             if not (is_shared and key in PRIVATE):
                 files[_from(folder, path)] = _digest(path)
-    runs = {"command": definition.shown, "files": files}
+        if variables := variables_of(definition):
+            runs["variables"] = variables
     name = f"server:{definition.name}"
     whole: dict[str, Any] = {**dict.fromkeys(PARTS), "name": name, "description": "", "runs": runs}
     return Pin(definition.name, name, whole, fingerprint_of(whole))

@@ -195,11 +195,13 @@ def _of_what_runs(was: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[tu
     """Of what starts a server: these are the words of the person who configured it."""
     if was.get("command") != now.get("command"):
         yield "it", f"is started by {quoted(now.get('command'))} (was: {quoted(was.get('command'))})"
-    old, new = was.get("files") or {}, now.get("files") or {}
-    for name in sorted(old.keys() | new.keys()):
-        if old.get(name) != new.get(name):
-            how = "is new" if name not in old else "is gone" if name not in new else "is other"
-            yield "other", f"its file {quoted(name)} {how}"
+    for member, kind in (("variables", "variable"), ("files", "file")):
+        old, new = was.get(member) or {}, now.get(member) or {}
+        for name in sorted(old.keys() | new.keys()):
+            if old.get(name) != new.get(name):
+                how = "is new" if name not in old else "is gone" if name not in new else "is other"
+                says = f": {quoted(new[name])}" if kind == "variable" and name in new else ""
+                yield "other", f"its {kind} {quoted(name)} {how}{says}"
 
 
 def _members(schema: Any) -> dict[str, Any]:
