@@ -108,9 +108,10 @@ class Stage:
 
     def configured(self) -> dict[str, Any]:
         """The table of the server in the configuration."""
+        settings = dict(self.case.server.settings)
         return {
             "command": sys.executable, "args": ["-S", str(SERVER), f"{self.case.key}.py"],
-            "env": {"ATTACK_STATE": str(self.state)}, **self.case.server.settings,
+            "env": {"ATTACK_STATE": str(self.state), **settings.pop("env", {})}, **settings,
             **({"request_timeout": self.case.seen.ends_s} if self.case.seen.ends_s else {}),
         }  # fmt: skip
 

@@ -40,6 +40,9 @@ WRITTEN = {
     "a header": f"X-Api-Key: {VALUE}",
     "a header of basic authentication": "Authorization: Basic " + base64.b64encode(f"ada:{VALUE}".encode()).decode(),
     "a cookie": f"Set-Cookie: session={VALUE}; HttpOnly",
+    "a cookie that is sent": f"> Cookie: theme=dark; session={VALUE}",
+    "cookies that are sent": f"Cookie: id={VALUE[::-1]}; session={VALUE}\nHost: a.example",
+    "a cookie of a program text": f'headers = {{"Cookie": "session={VALUE}"}}',
     "a variable beside others": f"PORT=1 DB_PASSWORD={VALUE} node server.js",
     "netrc": f"machine api.example.org login ada password {VALUE}",
 }
@@ -155,6 +158,8 @@ PLAIN = [
     "client_secret: changeme",
     "secret: my-secret-name",
     "password: see the vault",
+    "cookie: chocolate, a=b; cookies = 12 of them; Cookie: theme=dark; lang=en",
+    "document.cookie = 'consent=yes'; cookie policy: see https://a.example/?page=privacy-and-cookies",
     "tokens: 1200, max_tokens=4096, token_type: Bearer, token: eos",
     "passwordless: true; secretName: db-credentials-2; keyboard: qwerty12",
     "foreign key: user_id references users2(id)",

@@ -47,12 +47,15 @@ FORMS: dict[str, Callable[[str], str]] = {
     "on a line that goes on": lambda key: f"export KEY={key[:9]}\\\n{key[9:]} && run",
     "as hexdump prints it": lambda key: dumped(f"KEY={key}", "{:08x}  {}  |{}|", 1),
     "as xxd prints it": lambda key: dumped(f"KEY={key}", "{:08x}: {}  {}", 2),
+    "as xxd prints it, without letters": lambda key: dumped(f"KEY={key}", "{:08x}: {}", 2),
+    "as od prints it": lambda key: dumped(f"KEY={key}", "{:07o} {}", 1),
     "numbers of its letters": lambda key: f'{{"type": "Buffer", "data": {list(key.encode())}}}',
     "in the name of a file": lambda key: f"backup_{key}_old.tar",
 }
 OF_OWN = (
     "over two lines", "over two lines of a program", "letter by letter", "bytes in pairs", "on a line that goes on",
-    "as hexdump prints it", "as xxd prints it", "numbers of its letters",
+    "as hexdump prints it", "as xxd prints it", "as xxd prints it, without letters", "as od prints it",
+    "numbers of its letters",
 )  # fmt: skip
 """A value that has no shape is found where nothing but spaces part it."""
 CASES = [(form, key) for key in (GITHUB, OPENAI) for form in FORMS] + [(form, OWN) for form in OF_OWN]

@@ -50,12 +50,10 @@ _NO_MARKS = bytes(code for code in range(128) if code not in _MARKS and not chr(
 """What stands in no other form but base64, base32 and those in words; a form in numbers has a digit of ASCII."""
 _HEX = re.compile(r"[2-7][0-9a-fA-F](?:[\s:,;.-]{0,2}(?:0x|\\x)?[0-9a-fA-F]{2}){5,}")
 """It begins with a letter or digit of ASCII, so that the letters of plain words need not be tried."""
-_DUMP = re.compile(
-    r"(?:^[ \t]*[0-9a-fA-F]{4,16}:?[ \t]+(?:[0-9a-fA-F]{2,8}[ \t]{1,3}){2,16}(?:[ \t]*\|?.{1,40})?(?:\r?\n|\Z)){2,}",
-    re.MULTILINE,
-)
-_DUMPED = re.compile(r"^[ \t]*[0-9a-fA-F]{4,16}:?[ \t]+((?:[0-9a-fA-F]{2,8}[ \t]{1,3}){2,16})", re.MULTILINE)
-"""Lines as `hexdump -C` and `xxd` print them: an offset, bytes, and the same as letters."""
+_ROW = r"^[ \t]*[0-9a-fA-F]{4,16}:?[ \t]+((?:[0-9a-fA-F]{2,8}(?:[ \t]{1,3}|(?=\r?$))){2,16})"
+_DUMP = re.compile(rf"(?:{_ROW}(?:[ \t]*\|?.{{1,40}})?(?:\r?\n|\Z)){{2,}}", re.MULTILINE)
+_DUMPED = re.compile(_ROW, re.MULTILINE)
+"""Lines as `hexdump -C`, `xxd` and `od -t x1` print them: an offset, bytes, and perhaps the same as letters."""
 _BEFORE_HEX = re.compile(r"0x|[^0-9a-fA-F]")
 _PARAMETER = re.compile(r"[?&][\w.%[\]-]{1,60}=")
 _QUOTED = re.compile(rf"{_PARAMETER.pattern}|(=(?:\r?\n|[2-9A-F][0-9A-F]|0[9AD]))")
@@ -138,7 +136,7 @@ def _decoded_once(text: str) -> Iterator[Part]:
             pairs = digits[start : start + (len(digits) - start & ~1)]
             for plain in _readable(bytes.fromhex(pairs)):
                 yield Part("hexadecimal", plain, *found.span())
-    for found in _DUMP.finditer(text) if "  " in text else ():
+    for found in _DUMP.finditer(text) if "  " in text or "\n0" in text else ():
         digits = "".join("".join(line.split()) for line in _DUMPED.findall(found[0]))
         for plain in _readable(bytes.fromhex(digits[: len(digits) & ~1])):
             yield Part("hexadecimal", plain, *found.span())

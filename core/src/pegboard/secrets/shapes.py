@@ -156,6 +156,9 @@ SHAPES = (
     Shape("bearer token", ("uthorization", "UTHORIZATION"),
           r"(?i)\bauthorization['\"]?\s*[:=]\s*['\"]?(?:bearer|basic|token|bot|apikey)\s+(?P<key>[\w.~+/-]{16,4000}=*)"),
     Shape("session cookie", ("ookie:", "OOKIE:"), r"(?i)\bset-cookie:\s*[^=;\s]{1,60}=(?P<key>[^;\s]{16,4000})"),
+    Shape("session cookie", ("ookie: ", "OOKIE: ", "ookie:", 'ookie":', "ookie':", "ookie=", "ookie = "),
+          r"(?i)(?<!set-)\bcookie['\"]?\s{0,3}[:=]\s{0,3}['\"]?(?:[^=;\s'\"]{1,60}=[^=;\s'\"]{0,200};\s{0,3}){0,20}?"
+          r"[^=;\s'\"]{1,60}=(?P<key>[^;\s'\"]{16,4000}(?:;[^\r\n'\"]{0,4000})?)"),
     Shape("login of a file", ("login ", '"auth"'),
           r"(?:\blogin\s+\S{1,100}\s+password\s+(?=\S{6})|\"auth\"\s{0,3}:\s{0,3}\"(?=[A-Za-z0-9+/]{12,400}={0,2}\"))"
           r"(?P<key>[^\s\"]{6,400})"),
