@@ -31,10 +31,11 @@ from pegboard_confine import sandbox
 from pegboard_confine.sandbox import why_not
 from pegboard_mcp.checks import check_confinement
 from pegboard_mcp.definitions import ServerSettings
+from pegboard_mcp.lock.file import read_lock
 from pegboard_mcp.settings import McpSettings
 
 CASES = cases("confinement")
-ON_OTHER_STAGES = {"changes_what_its_host_reads", "lives_on"}
+ON_OTHER_STAGES = {"changes_what_its_host_reads", "creates_what_its_host_would_read", "lives_on"}
 UNBOUNDED = {"starts_processes": "the kernel counts no processes of root's"} if os.getuid() == 0 else {}
 HONEST = ["a note", "1", "named"]
 """What a server gets that does what it may."""
@@ -206,13 +207,17 @@ async def test_a_folder_that_is_led_elsewhere_while_a_sandbox_is_made_is_not_giv
 
 
 @pytest.mark.usefixtures("own_home")
-async def test_a_server_changes_nothing_that_its_host_reads(stage: dict[str, Any], tmp_path: Path) -> None:
+async def test_a_server_changes_nothing_that_its_host_reads(
+    stage: dict[str, Any], tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     project = tmp_path / "project"
     (project / "inner").mkdir(parents=True)
     (tmp_path / "data" / "pegboard").mkdir(parents=True)
     kept = [project / "inner" / name for name in ("pegboard.toml", "accepted.lock", "signers", "env")]
     kept.append(tmp_path / "data" / "pegboard" / "what Pegboard keeps")
-    table = table_of(stage, "changes_what_its_host_reads", write=[str(tmp_path)], env_file=str(kept[3]))
+    outside = tmp_path_factory.mktemp("outside") / "env"
+    outside.symlink_to(kept[3])  # as files of settings are that lie in a repository
+    table = table_of(stage, "changes_what_its_host_reads", write=[str(tmp_path)], env_file=str(outside))
     lines = [f"{key} = {json.dumps(value)}" for key, value in table["plugins"]["mcp"]["servers"]["attacker"].items()]
     named = f"lock = 'off'\nremember = false\nlock_file = '{kept[1]}'\nlock_signers = '{kept[2]}'\n"
     kept[0].write_text(f"[plugins.mcp]\n{named}[plugins.mcp.servers.attacker]\n" + "\n".join(lines))
@@ -225,19 +230,43 @@ async def test_a_server_changes_nothing_that_its_host_reads(stage: dict[str, Any
 
 
 @pytest.mark.usefixtures("own_home")
-async def test_a_link_that_the_host_reads_lies_in_no_folder_that_a_server_may_write(
-    stage: dict[str, Any], tmp_path: Path
+async def test_a_server_creates_nothing_that_its_host_would_read(
+    stage: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It could be led elsewhere, whatever stands over the file that it leads to now."""
+    for kind in ("CONFIG", "STATE", "CACHE"):
+        monkeypatch.setenv(f"XDG_{kind}_HOME", str(tmp_path / kind.lower()))
+    absent = [str(tmp_path / name) for name in ("accepted.lock", "below/signers")]
+    own = [str(tmp_path / kind / "pegboard" / "config.toml") for kind in ("config", "state", "cache", "data")]
+    table = table_of(stage, "creates_what_its_host_would_read", write=[str(tmp_path)])
+    table["plugins"]["mcp"] |= {"lock_file": absent[0], "lock_signers": absent[1]}
+    for _ in range(2):  # they are there the second time
+        async with open_host(table, plugins=["mcp"]) as host:
+            found = await attack(host, {**stage, "write": str(tmp_path), "absent": [*absent, *own]})
+        assert found == {"got": "", "held": "", "may": HONEST}
+    assert not any(Path(one).exists() for one in own)
+    assert read_lock(Path(absent[0])) == {}
+    assert Path(absent[1]).read_bytes() == b""
+
+
+@pytest.mark.usefixtures("own_home")
+@pytest.mark.parametrize("linked", ["pegboard.toml", "inner", "on the way"])
+async def test_a_link_that_the_host_reads_lies_in_no_folder_that_a_server_may_write(
+    stage: dict[str, Any], tmp_path: Path, linked: str
+) -> None:
+    """It could be led elsewhere, whatever stands over the file that it leads to now; so could one on the way."""
     (tmp_path / "project").mkdir()
+    (tmp_path / "real" / "inner").mkdir(parents=True)
     table = table_of(stage, write=[str(tmp_path / "project")])["plugins"]["mcp"]["servers"]["attacker"]
     lines = [f"{key} = {json.dumps(value)}" for key, value in table.items()]
-    (tmp_path / "real.toml").write_text("[plugins.mcp.servers.attacker]\n" + "\n".join(lines))
-    config = tmp_path / "project" / "pegboard.toml"
-    config.symlink_to(tmp_path / "real.toml")
+    for name in ("pegboard.toml", "inner/pegboard.toml", "on the way"):
+        (tmp_path / "real" / name).write_text("[plugins.mcp.servers.attacker]\n" + "\n".join(lines))
+    (tmp_path / "project" / linked).symlink_to(tmp_path / "real" / linked)
+    (tmp_path / "outside.toml").symlink_to(tmp_path / "project" / "on the way")
+    paths = {"pegboard.toml": "project/pegboard.toml", "inner": "project/inner/pegboard.toml"}
+    config = tmp_path / paths.get(linked, "outside.toml")
     async with open_host(config, plugins=["mcp"]) as host:
         result = await host.session().call("get_out", {"stage": stage}, timeout_s=30)
-    assert "is a link in a folder that it may write; it was not started" in str(result.error)
+    assert "is behind a link in a folder that it may write; it was not started" in str(result.error)
 
 
 @pytest.mark.usefixtures("own_home")

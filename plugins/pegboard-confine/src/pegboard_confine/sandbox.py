@@ -16,7 +16,7 @@ interpreter that has to be shown there.
 """
 
 # Paths are words of others here; pathlib would fold what has to be seen as it is.
-# ruff: noqa: PTH100, PTH103, PTH110, PTH114, PTH116, PTH118, PTH120, PTH123
+# ruff: noqa: PTH100, PTH103, PTH110, PTH114, PTH115, PTH116, PTH118, PTH120, PTH123
 
 from __future__ import annotations
 
@@ -56,6 +56,8 @@ LOOK_S = 0.005
 """Between two looks at the mounts of a sandbox."""
 AGAIN_S = 1.0
 """So long is waited for the end of a sandbox that could not be entered."""
+MAX_LINKS = 40
+"""As many as the kernel follows on one way."""
 SCRATCH_BYTES = 256_000_000
 SOCKETS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_sockets.py")
 CERTIFICATES = ("/etc/ssl", "/etc/pki", "/etc/ca-certificates", "/etc/services", "/etc/protocols")
@@ -104,7 +106,8 @@ class Policy:
         read: folders and files that it sees.
         write: folders and files that it may change.
         files: more that it sees, where they are there.
-        kept: what of `write` it may not change: what the host itself reads.
+        kept: what of `write` it may not change: what the host itself reads. What is not there is made, and empty, where
+            it could make it; a folder ends in a slash.
         written: folders that others may write, who may make links there.
         network: whom it may reach.
         environment: all of its variables, but `HOME`, `PATH`, `LANG` and `TMPDIR`.
@@ -153,23 +156,53 @@ def how_to_allow() -> str:
 
 
 def _kept(policy: Policy) -> list[str]:
-    """What lies in a folder that it may write, and that it may not change.
+    """What lies in a folder that it may write, and that it may not change. Nothing can be laid over what is not there,
+    so it is made: else the program could make it.
 
     Raises:
-        ConfineError: one of them is a link, which it could lead elsewhere.
+        ConfineError: on the way to one of them is a link, which it could lead elsewhere; or it cannot be made.
     """
     write = [os.path.realpath(path) for path in policy.write]
     found: dict[str, None] = {}
     for path in policy.kept:
-        folder, name = os.path.split(os.path.abspath(path))
-        place = os.path.join(os.path.realpath(folder), name)
-        if not os.path.lexists(place) or not within(place, write):
-            continue
-        if os.path.islink(place):
-            why = f"{path}, which this host reads, is a link in a folder that it may write"
+        if any(within(link, write) for link in _links_on(os.path.abspath(path))):
+            why = f"{path}, which this host reads, is behind a link in a folder that it may write"
             raise ConfineError(why, "Put the file itself there, or let it write another folder.")
+        place = os.path.realpath(path)
+        if not within(place, write):
+            continue
+        if not os.path.lexists(place):
+            _make_empty(place, is_folder=path.endswith(os.sep))
         found[place] = None
     return list(found)
+
+
+def _links_on(path: str) -> list[str]:
+    """The links that lead from a path to what it names, each where it really lies."""
+    found: list[str] = []
+    at, left = "/", path.split("/")[::-1]
+    while left and len(found) < MAX_LINKS:
+        name = left.pop()
+        place = os.path.normpath(os.path.join(at, name))
+        if os.path.islink(place):
+            found.append(place)
+            target = os.readlink(place)
+            at = "/" if target.startswith("/") else at
+            left += target.split("/")[::-1]
+        else:
+            at = place
+    return found
+
+
+def _make_empty(place: str, *, is_folder: bool) -> None:
+    try:
+        os.makedirs(place if is_folder else os.path.dirname(place), 0o700, exist_ok=True)
+        if not is_folder:
+            with contextlib.suppress(FileExistsError):  # somebody was quicker
+                os.close(os.open(place, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    except OSError as failed:
+        why = f"{place}, which this host reads, is not there and cannot be made: {failed.strerror}"
+        raise ConfineError(why, "Make it, or let it write another folder.") from None
 
 
 def check_folders(policy: Policy) -> frozenset[Inode]:

@@ -210,6 +210,7 @@ class ServerDefinition(_Server):
         secrets: values that must not be shown.
         env_file: the file from which some of `env` came.
         kept: files of the host that it may not change in its sandbox, whatever it may write.
+        lock: the file of `kept` in which accepted tools are noted, where one is named.
         written: folders that other servers may write.
         home: the folder that is its home in a sandbox; None: one that goes by its name and command.
         learned: what its sandbox tells of it, where somebody asks.
@@ -232,6 +233,7 @@ class ServerDefinition(_Server):
     """Those of `secrets` that are secret by their names, and not only as every variable and header is."""
     env_file: str | None = attrs.field(default=None, eq=False)
     kept: tuple[str, ...] = attrs.field(default=(), eq=False)
+    lock: str | None = attrs.field(default=None, eq=False)
     written: tuple[str, ...] = attrs.field(default=(), eq=False)
     home: str | None = attrs.field(default=None, eq=False)
     learned: Learned | None = attrs.field(default=None, eq=False)

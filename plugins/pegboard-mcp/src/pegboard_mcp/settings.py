@@ -150,5 +150,7 @@ class McpSettings:
         found = definitions_of(self.servers, self.config_file)
         named = [one for one in (self.config_file, self.lock_file, self.lock_signers) if one is not None]
         kept = tuple(str(expand_home(one)) for one in named)
+        lock = None if self.lock_file is None else str(expand_home(self.lock_file))
         written = tuple(dict.fromkeys(folder for one in found for folder in one.write))
-        return tuple(attrs.evolve(one, kept=kept, written=written) if one.confine else one for one in found)
+        more: dict[str, Any] = {"kept": kept, "lock": lock, "written": written}
+        return tuple(attrs.evolve(one, **more) if one.confine else one for one in found)

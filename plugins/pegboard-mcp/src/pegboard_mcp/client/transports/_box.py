@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 from pegboard.config import files_in_use, private_folder, user_folder
 from pegboard_confine.bounds import Bounds
+from pegboard_confine.bubblewrap import within
 from pegboard_confine.kernel import can_forbid
 from pegboard_confine.network import Rules
 from pegboard_confine.sandbox import Box, ConfineError, Policy, home_error, prepare
@@ -114,9 +115,29 @@ def kept_from(definition: ServerDefinition) -> tuple[str, ...]:
     """What a server may not change wherever it lies: the files that say what this host runs and what was accepted, and
     the folders that Pegboard keeps its own in. Else a server that may write a project would say in its configuration
     what is started next, with all rights."""
-    folders = [str(user_folder(kind)) for kind in ("config", "data", "state", "cache")]
+    folders = [f"{user_folder(kind)}{os.sep}" for kind in ("config", "data", "state", "cache")]
     named = [definition.env_file] if definition.env_file is not None else []
     return (*sorted(files_in_use()), *definition.kept, *named, *folders)
+
+
+def make_lock(definition: ServerDefinition) -> None:
+    """Make the lock that is named and not there yet, where the server could make it: what it says would be accepted.
+
+    Raises:
+        ConfineError: it cannot be made.
+    """
+    place = os.path.realpath(definition.lock or os.devnull)
+    if not os.path.lexists(place) and within(place, map(os.path.realpath, definition.write)):
+        from pegboard_mcp.lock.file import LockError, write_lock
+
+        try:
+            private_folder(Path(place).parent, is_own=False)
+            write_lock(Path(place), ())
+        except (LockError, OSError) as problem:
+            why = f"{place}, where accepted tools are noted, is not there and cannot be made: {problem}"
+            raise ConfineError(
+                why, "Make it: pegboard lock --accept; or let the server write another folder."
+            ) from None
 
 
 def policy_of(
@@ -164,6 +185,7 @@ async def make_box(definition: ServerDefinition, argv: Sequence[str], own: Mappi
         folder = Path(policy.home).parent
         private_folder(folder)
         if not installs:
+            make_lock(definition)
             (folder / BEGUN).touch(0o600)
 
     if not can_forbid():
