@@ -52,6 +52,8 @@ MAX_SERVERS = 1_000
 """Files; those that were not touched for longest go first."""
 MOST_COMPARED = 20_000
 """Pairs of names that are compared of one list, which takes half a second; of more, what is new is held back."""
+MOST_READ = 2_000_000
+"""Characters that are looked through of what is new in one list, which takes a second or two; the rest is held back."""
 MAX_TOLD = 20
 """Lines that a person reads of one list."""
 NEAR = 0.75
@@ -245,7 +247,10 @@ def _new(pin: Pin, gone: _Gone, known: Known, now_s: float, *, has_room: bool) -
     if (twin := gone.find_twin(pin)) is not None:
         words = f"is new, and its name looks like {_called(twin)}, which is there too"
         return Changed(pin.name, None, pin, "is new, and its name looks like another's of its server", lambda: words)
-    if orders := orders_in(json.dumps(pin.definition, ensure_ascii=False, default=str)):
+    text = json.dumps(pin.definition, ensure_ascii=False, default=str)
+    if not gone.may_be_read(text):
+        return Changed.new(pin, "is new, and so much else is new that it was not looked through")
+    if orders := orders_in(text):
         why = f"is new, and reads like an order: {', '.join(orders)}"
         return Changed.new(pin, why)
     if dangers := _dangers_in(pin):
@@ -273,6 +278,7 @@ class _Gone:
 
     def __init__(self, known: Known, pins: Iterable[Pin]) -> None:
         self._known = known
+        self._read = 0
         here = {pin.name for pin in pins}
         self._new = Counter(_kind_of(name) for name in here - known.pins.keys())
         self._by_kind: dict[str, list[Pin]] = {}
@@ -288,6 +294,11 @@ class _Gone:
         """Whether so much came and went at once that names are not compared."""
         kind = _kind_of(new.name)
         return len(self._by_kind.get(kind, ())) * self._new[kind] > MOST_COMPARED
+
+    def may_be_read(self, text: str) -> bool:
+        """Whether one more text of what is new is looked through."""
+        self._read += len(text)
+        return self._read <= MOST_READ
 
     @functools.cached_property
     def _by_look(self) -> dict[tuple[str, str], Pin]:

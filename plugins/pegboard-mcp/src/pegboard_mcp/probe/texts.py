@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 MAX_TEXT = 50_000
 LONG, VERY_LONG = 4_000, 20_000
+MAX_KEPT = 100
+"""What is found in a text that is not longer is kept for the next one of the same words."""
 _KINDS = {
     "tags": "hidden-tags", "bidi": "hidden-bidi", "zero_width": "hidden-zero-width", "fillers": "hidden-zero-width",
     "selectors": "hidden-variation", "escapes": "hidden-terminal", "controls": "hidden-control",
@@ -281,17 +283,24 @@ def look_at_text(where: str, text: str, own: Collection[str] = ()) -> Iterator[F
 
 def orders_of(text: str, own: Collection[str] = ()) -> dict[str, str]:
     """The checks that find an order in a text, each with the words of it."""
-    found = dict.fromkeys((_OF_MARKS[said] for said in orders_in(text)), "")
     line = " ".join(text.split()).casefold()
     if not line.isascii():
         line = unicodedata.normalize("NFKC", line)
-    for check, words, pattern in _ROWS:
-        if check not in found and any(word in line for word in words) and (seen := _compiled(pattern).search(line)):
-            found[check] = _quoted(seen[0])
+    found = dict(_in_line(line) if len(line) <= MAX_KEPT else _in_line.__wrapped__(line))
     for pattern in OF_OTHER_TOOLS if "_" in line else ():
         for seen in _compiled(pattern).finditer(line):
             if seen["tool"] not in own:
                 found.setdefault("order-other-tool", _quoted(seen[0]))
+    return found
+
+
+@functools.lru_cache(maxsize=4_000)
+def _in_line(line: str) -> dict[str, str]:
+    """The same of one line in small letters, but for tools that it names. Types and names of arguments come again."""
+    found = dict.fromkeys((_OF_MARKS[said] for said in orders_in(line)), "")
+    for check, words, pattern in _ROWS:
+        if check not in found and any(word in line for word in words) and (seen := _compiled(pattern).search(line)):
+            found[check] = _quoted(seen[0])
     return found
 
 
