@@ -27,6 +27,7 @@ from pegboard_mcp.client.transports import _process
 from pegboard_mcp.collected import Capabilities
 from pegboard_mcp.definitions import ServerDefinition
 from pegboard_mcp.probe import looking, reporting
+from pegboard_mcp.probe.checks import CHECKS
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -44,6 +45,9 @@ TO_MODELS = {"chat", "mcp, handshake", "mcp, 2026-07-28", "gateway"}
 TO_PERSONS = {"python", "many", "chat", "mcp, handshake", "mcp, 2026-07-28"}
 """Interfaces at which a person may be asked."""
 FOUND = [key for key, case in CASES.items() if case.seen.found]
+DANGERS = [name for name, about in CHECKS.items() if about.level == "danger" and not name.startswith("hidden-")]
+"""What hides is taken out of every text before anybody reads it."""
+FIRST_WORDS = "far is seen for the first time, and has what no honest server needs: "
 SHORTENED: dict[str, tuple[tuple[Any, str, Any], ...]] = {
     "probing/steals_behind_many_files": ((learning, "MAX_BYTES", 20_000),),
     "probing/lists_slowly": ((looking, "SLOW_S", 0.0),),
@@ -343,3 +347,25 @@ async def test_who_exhausts_a_host_costs_its_own_calls_alone(
         await one.wait_until_gone()
     assert not wrong, json.dumps(wrong, indent=1)
     assert grown_mb(before) < MOST_MB
+
+
+DANGEROUS = [
+    key
+    for key in FOUND
+    if key.startswith("definitions/")
+    if set(CASES[key].seen.found) & {*DANGERS}
+    if not CASES[key].server.instructions  # nobody is given them
+]
+
+
+@pytest.mark.parametrize("key", DANGEROUS)
+async def test_what_nobody_probed_is_told_when_it_is_seen_for_the_first_time(
+    stage: Callable[[str], Stage], caplog: pytest.LogCaptureFixture, key: str
+) -> None:
+    """A person who has a server configured without a look at it reads once that it is dangerous, and doctor says so."""
+    one = stage(key)
+    for told in (1, 1):
+        await one.open()
+        lines = [record.getMessage() for record in caplog.records if FIRST_WORDS in record.getMessage()]
+        assert len(lines) == told
+        assert "pegboard probe far" in lines[0]

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from pegboard_mcp.client.discovery import Listing
 from pegboard_mcp.client.seen import seen_pins
 from pegboard_mcp.definitions import ServerDefinition
-from pegboard_mcp.lock import memory
+from pegboard_mcp.lock import dangers, memory
 from pegboard_mcp.lock.memory import Memory, identity_of_server
 from pegboard_mcp.lock.mild import is_mild, is_slip
 from pegboard_mcp.lock.words import describe, since
@@ -417,3 +417,13 @@ def test_any_damage_to_the_file_is_the_same_or_holds_everything(data: st.DataObj
     assert found is not None
     verdict = memory.judge(found, pins("weather", "news"), "far", 2.0)
     assert json.dumps([sorted(verdict.changed), len(verdict.first)])  # any file gives an answer
+
+
+def test_a_server_that_offers_more_than_is_looked_through_is_told_to_do_so(
+    home: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Attack: what nobody is to see stands behind millions of harmless letters. Source: ours."""
+    monkeypatch.setattr(dangers, "MOST_READ", 2_000)
+    Memory(a_server(), keeps=True).look(pins(*(f"weather_{number}" for number in range(10))))
+    (line,) = [record.getMessage() for record in caplog.records]
+    assert re.search(r"far is seen for the first time, and .*: \d definitions more than are looked through; ", line)

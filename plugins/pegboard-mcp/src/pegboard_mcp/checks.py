@@ -108,6 +108,9 @@ def check_brought(board: Board, settings: McpSettings) -> Iterator[Finding]:
 
 def check_servers(settings: McpSettings) -> Iterator[Finding]:
     """Start every configured server, read what it offers, and end it; why one could not be reached, with its fix."""
+    from pegboard_mcp.client.seen import seen_pins
+    from pegboard_mcp.lock.dangers import danger_words
+
     definitions = settings.definitions()
     if not definitions:
         return
@@ -124,6 +127,9 @@ def check_servers(settings: McpSettings) -> Iterator[Finding]:
         for name in sorted((definition.allowed_tools or frozenset()) - offered) if definition.load_tools else ():
             why, fix = f"`allowed_tools` names {name[:60]!r}", "correct the name, or take it out"
             yield Finding("an MCP server has no such tool", where, why, fix, "warning")
+        if not definition.trusted and (why := danger_words(seen_pins(outcome, definition.name))):
+            fix = f"look at it: pegboard probe {definition.name}; if you know why, say so with trusted = true"
+            yield Finding("an MCP server has what no honest one needs", where, why, fix, "warning")
 
 
 def check_sdk() -> Iterator[Finding]:

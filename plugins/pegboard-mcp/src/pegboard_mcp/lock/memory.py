@@ -52,8 +52,6 @@ MAX_SERVERS = 1_000
 """Files; those that were not touched for longest go first."""
 MOST_COMPARED = 20_000
 """Pairs of names that are compared of one list, which takes half a second; of more, what is new is held back."""
-MOST_READ = 2_000_000
-"""Characters that are looked through of what is new in one list, which takes a second or two; the rest is held back."""
 MAX_TOLD = 20
 """Lines that a person reads of one list."""
 NEAR = 0.75
@@ -235,6 +233,8 @@ def _new(pin: Pin, gone: _Gone, known: Known, now_s: float, *, has_room: bool) -
     """Why one that came later is not taken as first seen: it stands where another stood, it reads like an order, or
     it has what a probe calls a danger."""
     from pegboard.marks import orders_in
+    from pegboard_mcp.lock.dangers import dangers_in, text_of
+    from pegboard_mcp.probe.checks import CHECKS
 
     if not has_room:
         why = f"is new, and {MAX_PINS:,} names of its server are known already"
@@ -247,29 +247,15 @@ def _new(pin: Pin, gone: _Gone, known: Known, now_s: float, *, has_room: bool) -
     if (twin := gone.find_twin(pin)) is not None:
         words = f"is new, and its name looks like {_called(twin)}, which is there too"
         return Changed(pin.name, None, pin, "is new, and its name looks like another's of its server", lambda: words)
-    text = json.dumps(pin.definition, ensure_ascii=False, default=str)
+    text = text_of(pin)
     if not gone.may_be_read(text):
         return Changed.new(pin, "is new, and so much else is new that it was not looked through")
     if orders := orders_in(text):
         why = f"is new, and reads like an order: {', '.join(orders)}"
         return Changed.new(pin, why)
-    if dangers := _dangers_in(pin):
+    if dangers := dict.fromkeys(CHECKS[one.check].what for one in dangers_in([pin])):
         return Changed.new(pin, f"is new, and has what attacks have: {', '.join(dangers)}")
     return None
-
-
-def _dangers_in(pin: Pin) -> list[str]:
-    """What `pegboard probe` calls a danger in a definition, in words of this host."""
-    from pegboard_mcp.probe.checks import CHECKS
-    from pegboard_mcp.probe.definitions import Offered, look_at_offer
-
-    kind, _, name = pin.name.partition(":")
-    one = {**(pin.definition or {}), "name": name, "uri": name, "uriTemplate": name}
-    one["inputSchema"] = one.pop("input_schema", None)
-    del one["uri" if kind == "template" else "uriTemplate"]
-    entries: dict[str, Any] = {f"{kind}s": (one,)}
-    found = look_at_offer(Offered(**entries))
-    return list(dict.fromkeys(CHECKS[finding.check].what for finding in found if finding.level == "danger"))
 
 
 class _Gone:
@@ -296,7 +282,9 @@ class _Gone:
         return len(self._by_kind.get(kind, ())) * self._new[kind] > MOST_COMPARED
 
     def may_be_read(self, text: str) -> bool:
-        """Whether one more text of what is new is looked through."""
+        """Whether one more text of what is new is looked through; the rest is held back."""
+        from pegboard_mcp.lock.dangers import MOST_READ
+
         self._read += len(text)
         return self._read <= MOST_READ
 
@@ -368,6 +356,8 @@ class Memory:
 
     def look(self, pins: Iterable[Pin]) -> Verdict:
         """Judge what a server offers, know what is new from here on, and tell a person what changed, once."""
+        from pegboard_mcp.lock.dangers import danger_words
+
         pins = list(pins)
         name, now_s = self._definition.name, time.time()
         try:
@@ -389,6 +379,11 @@ class Memory:
         if known is None and (others := self._configured_otherwise()):
             self._tell_once(
                 f"{name} is started or reached otherwise than before ({others}); it is seen as a new server"
+            )
+        if known is None and (dangers := danger_words(verdict.first)):
+            look = f"look at it before you use it: pegboard probe {name}"
+            log.warning(
+                "%s is seen for the first time, and has what no honest server needs: %s; %s", name, dangers, look
             )
         for line in news[:MAX_TOLD]:
             log.warning("%s", line())

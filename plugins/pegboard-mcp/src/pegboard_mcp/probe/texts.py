@@ -239,6 +239,11 @@ _ALSO: tuple[tuple[str, tuple[str, ...], str], ...] = (
 )  # fmt: skip
 """Other words for the same, and what has one pattern alone."""
 _ROWS = (*((check, *row) for check, row in _PATTERNS.items()), *_ALSO, *PHRASES)
+_ROWS_BY_WORD: dict[str, list[int]] = {}
+"""Which rows need a word: most texts have few of the words, so that few patterns are looked for."""
+for _number, (_, _words, _) in enumerate(_ROWS):
+    for _one in _words:
+        _ROWS_BY_WORD.setdefault(_one, []).append(_number)
 _WORD = re.compile(r"[^\W\d_]{3,60}")
 _ENCODED = re.compile(r"(?<![\w/])(?:[A-Za-z0-9+/]{120,}={0,2}|(?:[0-9a-fA-F]{2}){80,})(?![\w/])")
 _LINK = re.compile(
@@ -298,8 +303,9 @@ def orders_of(text: str, own: Collection[str] = ()) -> dict[str, str]:
 def _in_line(line: str) -> dict[str, str]:
     """The same of one line in small letters, but for tools that it names. Types and names of arguments come again."""
     found = dict.fromkeys((_OF_MARKS[said] for said in orders_in(line)), "")
-    for check, words, pattern in _ROWS:
-        if check not in found and any(word in line for word in words) and (seen := _compiled(pattern).search(line)):
+    for number in sorted({row for word, rows in _ROWS_BY_WORD.items() if word in line for row in rows}):
+        check, _, pattern = _ROWS[number]
+        if check not in found and (seen := _compiled(pattern).search(line)):
             found[check] = _quoted(seen[0])
     return found
 

@@ -1,0 +1,61 @@
+"""What `pegboard probe` calls a danger, in definitions as they are remembered.
+
+A tool that comes later is held back for it (`memory.judge`). Of a server that is seen for the first time it is told,
+and doctor says it: nobody has to have probed it before.
+"""
+
+from __future__ import annotations
+
+import json
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+from pegboard_mcp.lock.words import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pegboard_mcp.lock.pins import Pin
+    from pegboard_mcp.probe.checks import Finding
+
+ENTRIES = {"tool": ("tools", "name"), "prompt": ("prompts", "name"), "resource": ("resources", "uri"),
+           "template": ("templates", "uriTemplate")}  # fmt: skip
+"""The kinds of pins: where a server lists them, and by which member it names them."""
+MAX_NAMED = 3
+MOST_READ = 2_000_000
+"""Characters that are looked through of what is new in one list, which takes a second or two."""
+
+
+def dangers_in(pins: Iterable[Pin]) -> list[Finding]:
+    """Everything in these definitions that no honest server needs."""
+    from pegboard_mcp.probe.definitions import Offered, look_at_offer
+
+    entries: dict[str, list[Any]] = {}
+    for pin in pins:
+        kind, _, name = pin.name.partition(":")
+        if kind in ENTRIES and pin.definition is not None:
+            listed, member = ENTRIES[kind]
+            one = {**pin.definition, member: name}
+            one["inputSchema"] = one.pop("input_schema", None)
+            entries.setdefault(listed, []).append(one)
+    lists: dict[str, Any] = {listed: tuple(found) for listed, found in entries.items()}
+    offered = Offered(**lists)
+    return [finding for finding in look_at_offer(offered) if finding.level == "danger"]
+
+
+def danger_words(pins: Iterable[Pin]) -> str:
+    """The same for a person, a few of many, with what is said where not all is looked through; empty: there is none."""
+    from pegboard_mcp.probe.checks import CHECKS
+
+    pins = list(pins)
+    read = sum(1 for size in accumulate(len(text_of(pin)) for pin in pins) if size <= MOST_READ)
+    found = dangers_in(pins[:read])
+    said = [f"{quoted(one.where, 100)}: {CHECKS[one.check].what}" for one in found[:MAX_NAMED]]
+    said += [f"and {len(found) - MAX_NAMED} more"] if len(found) > MAX_NAMED else []
+    said += [f"{len(pins) - read:,} definitions more than are looked through"] if read < len(pins) else []
+    return "; ".join(said)
+
+
+def text_of(pin: Pin) -> str:
+    """A definition as one text."""
+    return json.dumps(pin.definition, ensure_ascii=False, default=str)
