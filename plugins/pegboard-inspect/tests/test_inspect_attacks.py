@@ -68,6 +68,12 @@ async def asks(context: CallContext) -> str:
     return str(await context.elicit(SCRIPT, schema=asked))
 
 
+@tool
+async def opens(context: CallContext) -> str:
+    """Have a long address opened."""
+    return str(await context.elicit("evil wants you there", url=f"https://evil.example/{'a' * 1_500}"))
+
+
 LINK = BinaryContent(None, uri="javascript:document.title='owned'", name=SCRIPT)
 BY_TEXT: dict[str, Any] = {
     "a description": Tool(name="a", handler=gives(), description=SCRIPT),
@@ -138,7 +144,7 @@ class Sources:
 
 @pytest.fixture(scope="module")
 def served(inspect_board: Any) -> Iterator[Any]:
-    with inspect_board([*BY_TEXT.values(), asks], Sources()) as one:
+    with inspect_board([*BY_TEXT.values(), asks, opens], Sources()) as one:
         yield one
 
 
@@ -185,6 +191,21 @@ def test_a_script_runs_nowhere_in_a_question_a_source_and_a_user(looking: Any, s
     for path in ("sources", "health"):
         looking.show(path, f".page-{path} h1")
         assert is_unharmed(looking)
+
+
+def test_no_address_pushes_who_asks_and_the_answers_out_of_sight(looking: Any) -> None:
+    page = looking.tool("opens")
+    page.set_viewport_size({"width": 320, "height": 640})
+    page.get_by_role("button", name="Call", exact=True).click()
+    dialog = page.get_by_role("dialog")
+    for seen in (dialog.get_by_text("evil wants you there"), dialog.get_by_role("button", name="No")):
+        seen.wait_for()
+        box = seen.bounding_box()
+        assert box is not None
+        assert 0 <= box["y"] <= box["y"] + box["height"] <= 640
+    page.keyboard.press("Escape")
+    page.wait_for_selector(".answer .status")
+    page.set_viewport_size({"width": 1200, "height": 900})
 
 
 FOREIGN = """<!doctype html><title>foreign</title><iframe id="frame" src="BASE#/tools"></iframe>

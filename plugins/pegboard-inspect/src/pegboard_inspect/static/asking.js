@@ -29,7 +29,7 @@ async function ask(one, answer, opened) {
     return [
       question(one.question),
       h("p", { class: "quiet" }, text(one.tool), " of ", text(one.origin)),
-      one.url && h("p", {}, linkTo(one.url)),
+      one.url && h("p", { class: "place" }, linkTo(one.url)),
       Object.keys(one.arguments ?? {}).length ? h("div", { class: "asked" }, tree(one.arguments, { open: 3 })) : null,
       form?.element,
       h("div", { class: "actions" },

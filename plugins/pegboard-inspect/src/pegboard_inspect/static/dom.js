@@ -138,6 +138,7 @@ export function dialog(title, make) {
     box.leave = () => done(null);
     document.body.append(box);
     box.showModal();
+    box.scrollTop = 0; // what has the focus may be far below what is asked
   });
 }
 
