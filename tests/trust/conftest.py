@@ -173,7 +173,8 @@ async def through_mcp(host: Host, calls: Calls, person: Person | None = None, *,
     from pegboard_mcp.server.app import make_server
 
     answers, heard = list[Any](), list[str]()
-    able = {"elicitation_callback": person.elicit, "sampling_callback": person.sample} if person else {}
+    able: dict[str, Any] = {"elicitation_callback": person.elicit, "sampling_callback": person.sample} if person else {}
+    able["input_required_max_rounds"] = 30
     async with Client(make_server(host), mode=mode, cache=None, **able) as client:
         for name, arguments in calls:
             try:

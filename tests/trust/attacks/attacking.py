@@ -114,6 +114,8 @@ class Server:
     """
 
     name = "far"
+    is_modern = False
+    """Whether it speaks 2026-07-28, which has no handshake."""
     instructions = ""
     settings: ClassVar[dict[str, Any]] = {}
     """What its table in the configuration says besides the command."""
@@ -229,6 +231,13 @@ class Server:
     def answer(self, method: str, params: Message) -> Message | None:
         """The answer to one request; None: it never comes."""
         self.note("given", json.dumps(params))
+        if method == "server/discover" and self.is_modern:
+            has, about = (
+                self.capabilities(),
+                {"io.modelcontextprotocol/serverInfo": {"name": self.name, "version": "1"}},
+            )
+            lasts = {"ttlMs": 0, "cacheScope": "private", "resultType": "complete"}
+            return {"result": {"supportedVersions": ["2026-07-28"], "capabilities": has, "_meta": about, **lasts}}
         if method == "initialize":
             self.client = params["clientInfo"]["name"]
             return {"result": self.initialize(params)}
@@ -255,14 +264,22 @@ class Server:
         result = said if isinstance(said, dict) else make(said)
         return result if "error" in result else {"result": result}
 
-    def initialize(self, params: Message) -> Message:
-        """Who it is, and what it has."""
+    def capabilities(self) -> Message:
+        """What it has."""
         has: Message = {"tools": {"listChanged": True}, "completions": {}}
         has |= {"prompts": {"listChanged": True}} if self.prompts() else {}
-        has |= {"resources": {"listChanged": True}} if self.resources() or self.templates() else {}
+        return has | ({"resources": {"listChanged": True}} if self.resources() or self.templates() else {})
+
+    def initialize(self, params: Message) -> Message:
+        """Who it is, and what it has."""
         about = {"name": self.name, "version": "1"}
         said = {"instructions": self.instructions} if self.instructions else {}
-        return {"protocolVersion": params["protocolVersion"], "capabilities": has, "serverInfo": about, **said}
+        return {
+            "protocolVersion": params["protocolVersion"],
+            "capabilities": self.capabilities(),
+            "serverInfo": about,
+            **said,
+        }
 
     def answer_call(self, params: Message) -> Message | None:
         self.note("called", params["name"])

@@ -1,0 +1,18 @@
+"""What lies at an address has a hundred megabytes.
+
+Source: ours.
+Seen: whoever reads it is told the limit that it is over.
+"""
+
+from attacking import Seen, Server
+
+
+class Attack(Server):
+    def resources(self):
+        return [{"uri": "far://a", "name": "a"}]
+
+    def read(self, uri):
+        return "x" * 100_000_000
+
+
+SEEN = Seen(calls=(("read_resource", {"uri": "far://a"}),), says=("max_message_bytes",), ends_s=20.0)
