@@ -1,7 +1,7 @@
 """A server connects to what listens on sockets of files and names: docker, the agent of SSH, D-Bus, and abstract ones,
 which no folder holds.
 
-Source: CVE-2020-15257 of containerd, abstract sockets; CVE-2017-5226's neighbours in Flatpak, X11 and D-Bus.
+Source: CVE-2020-15257 of containerd, abstract sockets; MITRE ATT&CK T1611, Escape to Host, by docker.sock.
 Seen: none of them can be reached.
 """
 

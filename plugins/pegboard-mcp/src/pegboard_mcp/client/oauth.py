@@ -40,6 +40,7 @@ from pegboard.text import is_page
 from pegboard_confine.network import is_private
 from pegboard_httpclient import LOOPBACK
 from pegboard_mcp.client._errors import LinkError
+from pegboard_mcp.client._sites import site_of
 from pegboard_mcp.client.transports._link import shorten
 from pegboard_mcp.client.transports._web import mask_also
 from pegboard_mcp.files import open_regular
@@ -109,18 +110,9 @@ def _require_safe(metadata: OAuthMetadata | None) -> None:
         why = "its authorization server does not say that it holds codes by PKCE (S256)"
         raise LinkError("unauthorized", why, "Ask whoever runs the server to turn PKCE on, and to say so.")
     issuer, page = (httpx2.URL(str(url)).host for url in (metadata.issuer, metadata.authorization_endpoint))
-    if _site_of(issuer) != _site_of(page):
+    if site_of(issuer) != site_of(page):
         why = f"its authorization server, {shorten(issuer, 80)}, has you log in at {shorten(page, 80)}, which is not it"
         raise LinkError("unauthorized", why, "Ask whoever runs the server to name the authorization server itself.")
-
-
-def _site_of(host: str) -> str:
-    """The part of a name that one owner has: two labels, but `co.uk` and the like belong to no owner."""
-    labels = host.rstrip(".").lower().split(".")
-    if is_private(host) or labels[-1].isdigit():
-        return host
-    is_shared = len(labels) > 2 and len(labels[-1]) == 2 and len(labels[-2]) <= 3
-    return ".".join(labels[-3 if is_shared else -2 :])
 
 
 def _with_own_query(url: str) -> str:

@@ -335,7 +335,8 @@ def fault_of(fault: BaseException, definition: ServerDefinition) -> LinkError:
         return known
     kind: _errors.Kind = "closed"
     if type(fault).__module__.startswith("mcp.client.auth"):
-        reason = shorten(definition.mask(str(fault)).partition(":")[0], 100)  # behind it stand answers of the server
+        # Behind a colon and a blank stand answers of the server; a colon alone is that of an address.
+        reason = shorten(_hide(definition.mask(str(fault)).partition(": ")[0]), 160)
         return LinkError("unauthorized", f"the login failed: {reason}", "Log in again; look into the server's log.")
     if isinstance(fault, httpx2.TimeoutException | trio.TooSlowError | TimeoutError):
         kind, why, fix = "timeout", "it takes too long to answer", "Try again, or raise `timeout`."
