@@ -507,6 +507,21 @@ async def test_a_session_of_the_handshake_era_is_found_from_every_instance(clust
             assert listed.status_code == 404
 
 
+async def test_a_session_that_names_what_another_instance_has_is_no_lost_one(cluster: Any) -> None:
+    """Attack: a model repeats an id of another instance, out of a text or of a conversation before, and the client is
+    told that its session is gone: it begins anew, and what it was given is forgotten."""
+    async with cluster(2) as served:
+        shown = (await served.call("long", at=1))["result"]["content"]
+        (id_,) = re.findall(r'read_result\(id="([^"]+)"', shown[1]["text"])
+        served.balancer.next = 0
+        session = await served.handshake()
+        for at in range(2):
+            params = {"name": "read_result", "arguments": {"id": id_}}
+            message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+            answer = await served.post(message, at, **session)
+            assert (answer.status_code, "NOT_FOUND" in answer.text) == (200, True)
+
+
 async def test_what_a_session_is_asked_it_may_answer_to_another_instance(cluster: Any) -> None:
     async with cluster(2) as served:
         session = await served.handshake({"elicitation": {}})

@@ -141,11 +141,13 @@ class Program:
     async def until_said(self, words: str) -> str:
         return await trio.to_thread.run_sync(self.until, words, abandon_on_cancel=True)
 
-    async def call(self, name: str, client: httpx2.AsyncClient | None = None, **more: Any) -> Any:
+    async def call(
+        self, name: str, client: httpx2.AsyncClient | None = None, *, odd: dict[str, str] | None = None, **more: Any
+    ) -> Any:
         """A call; the message that answers it."""
         params = {"name": name, "arguments": {}, "_meta": META, **more}
         headers = {"accept": "application/json, text/event-stream", "mcp-protocol-version": "2026-07-28"}
-        headers |= {"mcp-method": "tools/call", "mcp-name": name}
+        headers |= {"mcp-method": "tools/call", "mcp-name": name, **(odd or {})}
         message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
         async with contextlib.AsyncExitStack() as stack:
             if client is None:
@@ -543,11 +545,13 @@ async def test_what_was_read_is_known_whichever_process_is_met(folder: Path) -> 
     """Attack: a page says whom to write to, and each request of a client comes to another process. Source: ours."""
     with program(folder, 2, plugin=READING) as served, trio.fail_after(120):
         assert "evil" in (await served.call("read_page"))["result"]["content"][0]["text"]
-        asked = [
-            (await served.call("send_mail", arguments={"to": "eve-9931@evil.example"}))["result"] for _ in range(9)
-        ]
+        mail = {"to": "eve-9931@evil.example"}
+        asked = [(await served.call("send_mail", arguments=mail))["result"] for _ in range(9)]
         assert [one["resultType"] for one in asked] == ["input_required"] * 9
         assert all("read_page" in json.dumps(one["inputRequests"]) for one in asked)
+        odd = {"mcp-session-id": "x"}  # from 2026-07-28 on there are no sessions, whatever a header says
+        asked = [await served.call("send_mail", arguments=mail, odd=odd) for _ in range(6)]
+        assert "sent by" not in json.dumps(asked)
 
         # Another takes the place of one that is gone, and of one that has another configuration.
         (first,) = {value_of(await served.call("pid")) for _ in range(6)}

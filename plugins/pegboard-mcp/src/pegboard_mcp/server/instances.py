@@ -23,11 +23,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import trio
 from mcp_types import INVALID_REQUEST
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS as MODERN_VERSIONS
 
 from pegboard import ErrorCode, ToolError
 from pegboard_mcp.server._answers import JSON, Answering, answer_json, in_flight, lasting, session_id_in
 from pegboard_mcp.server._flights import refusal
-from pegboard_mcp.server._sdk import MCP_SESSION_ID_HEADER
+from pegboard_mcp.server._sdk import MCP_PROTOCOL_VERSION_HEADER, MCP_SESSION_ID_HEADER
 from pegboard_mcp.server.auth import CALLER, answer_plainly
 from pegboard_mcp.server.errors import error_answer, error_json
 from pegboard_mcp.server.handles import (
@@ -74,7 +75,7 @@ READ_RESULT = "read_result"
 """The core's tool that reads on in a result which was too long to show."""
 HOPS = "pegboard.hops"
 """Where it lies in an ASGI scope how often a request was forwarded."""
-SESSION_HEADER = MCP_SESSION_ID_HEADER.encode()
+SESSION_HEADER, VERSION_HEADER = MCP_SESSION_ID_HEADER.encode(), MCP_PROTOCOL_VERSION_HEADER.encode()
 MAX_HOPS = 2
 """To the machine, and there to the process."""
 PASSED_ON = frozenset(
@@ -227,9 +228,10 @@ class Instances:
         return Placed({**scope, "query_string": b"session_id=" + sealed.id.encode("latin-1")}, send, None)
 
     def owner_of(self, scope: Scope, message: Mapping[str, Any]) -> Name | None:
-        """The other instance that has what a request belongs to by its content; None: it is answered here."""
+        """The other instance that has what a request belongs to by its content; None: it is answered here, as all that
+        is of a session is."""
         params, method = message.get("params"), message.get("method")
-        if not isinstance(params, dict) or not isinstance(method, str):
+        if not isinstance(params, dict) or not isinstance(method, str) or _is_of_session(scope):
             return None
         if "requestState" in params:
             sealed = self.handles.read(STATE, params["requestState"], bound_to=bound_to(scope[CALLER], method, params))
@@ -251,7 +253,7 @@ class Instances:
         matter. A session has a process of its own."""
         if self._readers is None or message.get("method") not in METHODS or not self.looks_at_words():
             return None
-        if any(key == SESSION_HEADER for key, _ in scope["headers"]):
+        if _is_of_session(scope):
             return None
         process = self._readers.find(owner_text(scope[CALLER]))
         return None if process == self.handles.own.process else Name(self.handles.own.machine, process)
@@ -462,6 +464,12 @@ def not_one_of_us() -> ToolError:
     """Who answered for an instance is not one."""
     message = "what answered for the instance that has this is not one; how far it came is not known"
     return ToolError(ErrorCode.OUTCOME_UNKNOWN, message, reason="instance")
+
+
+def _is_of_session(scope: Scope) -> bool:
+    """Whether it is of a session; from 2026-07-28 on there are none, whatever a header says."""
+    headers = dict(scope["headers"])
+    return SESSION_HEADER in headers and headers.get(VERSION_HEADER, b"").decode("latin-1") not in MODERN_VERSIONS
 
 
 def _forwarded_in(scope: Scope) -> str | None:
