@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 import attrs
 
 from pegboard import Annotations, Origin, PegboardError, Tool
-from pegboard.limits import SCHEMA_LEVELS
+from pegboard.limits import MESSAGE_LEVELS
 from pegboard.marks import marks_of, skeleton
 from pegboard_mcp.packages import package_of
 from pegboard_mcp.probe.checks import Finding
@@ -122,7 +122,10 @@ class Offered:
         ):  # fmt: skip
             for at, one in enumerate(entries):
                 name = one.get(key) if isinstance(one, Mapping) else None
-                found.setdefault(f"{kind} {str(name if isinstance(name, str) else at)[:100]}", one)
+                called = f"{kind} {str(name if isinstance(name, str) else at)[:100]}"
+                if called in found:  # of one name, or of one that begins so: each is looked at
+                    called = f"{called} ({at + 1})"
+                found[called] = one
         return found
 
 
@@ -179,11 +182,15 @@ def _own_names(offered: Offered) -> Iterator[str]:
             yield from (name.casefold() for name, _, _ in _members(schema if isinstance(schema, Mapping) else {}))
 
 
-def _texts(value: Any, place: str = "", left: int = SCHEMA_LEVELS) -> Iterator[tuple[str, str]]:
+def _texts(value: Any, place: str = "", left: int = MESSAGE_LEVELS) -> Iterator[tuple[str, str]]:
     """Every text of a JSON value, names of members too, with its place."""
     if isinstance(value, str):
         yield place or "itself", value
     elif isinstance(value, Mapping) and left:
+        if place.endswith("properties") and len(value) > 1:
+            yield f"{place}, together", " ".join(map(str, value))
+        if isinstance(value.get("title"), str) and isinstance(value.get("description"), str):
+            yield f"{place} together".lstrip(), f"{value['title']} {value['description']}"
         for key, item in value.items():
             if isinstance(key, str):
                 if len(key) > 40 or _IS_SEVERAL_WORDS.search(key):
@@ -314,7 +321,7 @@ def _of_tool(tool: Mapping[str, Any]) -> Iterator[Finding]:
         yield from _of_member(f"{where}, {name[:60]}", name, one, required=required)
 
 
-def _members(schema: Mapping[str, Any], left: int = SCHEMA_LEVELS) -> Iterator[tuple[str, Any, bool]]:
+def _members(schema: Mapping[str, Any], left: int = MESSAGE_LEVELS) -> Iterator[tuple[str, Any, bool]]:
     """Every member of an object in a schema: its name, its schema, whether it has to be there."""
     properties, required = schema.get("properties"), schema.get("required")
     named = required if isinstance(required, list) else ()
@@ -332,7 +339,7 @@ def _members(schema: Mapping[str, Any], left: int = SCHEMA_LEVELS) -> Iterator[t
                     yield from _members(inner, left - 1)
 
 
-def _references(value: Any, left: int = SCHEMA_LEVELS) -> Iterator[str]:
+def _references(value: Any, left: int = MESSAGE_LEVELS) -> Iterator[str]:
     if isinstance(value, Mapping) and left:
         for key, item in value.items():
             if key == "$ref" and isinstance(item, str) and not item.startswith("#"):

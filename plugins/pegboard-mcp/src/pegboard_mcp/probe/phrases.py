@@ -80,6 +80,42 @@ PHRASES: tuple[tuple[str, tuple[str, ...], str], ...] = (
      r"\b(?:log|record|store|save|report|write down|note)\b[^.]{0,20}\b(?:each|every|all)\b[^.]{0,20}\b(?:(?:quer(?:y|ies)|questions?|messages?|prompts?|inputs?) of the user|user(?:'?s)? (?:quer(?:y|ies)|questions?|messages?|prompts?|inputs?))\b"
      r"[^.]{0,80}\b(?:with|using|by|through|via|to) (?:this|it)\b"),
     ("order-always", ("at least",), r"\b(?:call|calling|use|using|invoke|invoking|run|running) (?:this|it)(?: tool)?(?: again)? at least \d{2,} times\b"),
+    ("order-conversation", ("open ",), r"\b(?:shar(?:e|ing)|attach|pass|send|include)\b[^.]{0,40}\bopen (?:editor )?(?:tabs|files|buffers)\b"),
+    ("order-conversation", ("recap", "summary", "transcript", "copy"),
+     r"\b(?:recap|summary|transcript|copy) of (?:the |our |your |all )?(?:prior|previous|earlier|preceding) (?:dialogu?e|conversation|chat|exchange|discussion)\b(?! (?:of|with|in|between)\b)"),
+    ("order-credentials", ("context", "cookie", "session token", "password", "card number", "_key", "_token", "_secret", "_password"),
+     rf"\b(?:echo|list|print|reveal|repeat|send|pass|include|give)\b[^.]{{0,20}}\b(?:secrets?|keys|tokens?|passwords?|credentials?)\b[^.]{{0,20}}\b(?:in|from) (?:the |your )?(?:context|conversation)\b"
+     rf"|\b(?:your|the user'?s) session (?:cookie|token)s?\b|\b(?:enter|type|give|confirm)\b[^.]{{0,20}}\b{_OF_PERSON}[^.]{{0,20}}\b(?:at|on|to) https?://"
+     r"|\b(?:export|copy|put|append) (?:the )?[a-z0-9]{1,30}_(?:api_key|token|secret|password)\b[^.]{0,20}\b(?:to|into|in) (?:the )?(?:query|url|body|argument|parameter|field|note)\b"),
+    ("order-key-files", ("key", "token", "secret", "credential", "password", ".env"),
+     r"\b(?:scan|search|collect|gather|look through)\b[^.]{0,40}\bfor (?:all |any )?(?:\w+ )?(?:tokens|secrets|keys|credentials|passwords)\b[^.]{0,20}\b(?:and|then) (?:(?:pass|send|submit|upload|share|give) (?:them|their|it)\b|report (?:them|it) (?:with|to|via|using|through)\b)"
+     r"|\.env files?\b[^.]{0,40}\b(?:submit|send|pass|upload|share) (?:them|it)\b"),
+    ("order-secrecy", ("need to", "have to", "refrain", "say that", "say it", "say everything"),
+     r"\b(?:do not|don't) (?:need|have) to (?:tell|inform|mention|notify)\b[^.]{0,30}\b(?:users?|anyone|anybody|person|humans?)\b|\brefrain from (?:inform|tell|mention|notify|disclos)\w*\b"
+     r"|\bsay (?:that )?(?:everything|it|all) (?:is|was|went) (?:fine|ok|well|successful)\b[^.]{0,20}\b(?:even if|although|whatever)\b"),
+    ("order-override", ("priority", "precedence", "override", "supersede", "come second", "comes second", "system directive", "system instruction"),
+     r"\b(?:takes? (?:priority|precedence) over|overrides?|supersedes?)\b[^.]{0,15}\b(?:system prompt|your guidelines|(?:your|system|user'?s?|previous|prior) instructions|the user'?s (?:wishes|requests?))\b"
+     r"|\b(?:user'?s?|system|previous) (?:instructions|wishes|requests) (?:come|are) (?:second|secondary)\b|\bnew system (?:directive|instruction|message)s?\b"),
+    ("order-templates", ("begin ",), r"\bbegin (?:system|admin|root|developer) (?:session|prompt|message)\b"),
+    ("order-pretend", ("operator", "author", "owner", "from this point", "from here"),
+     r"\b(?:obey|follow|serve)\b[^.]{0,15}\b(?:tool|server)(?:'s)? (?:operator|author|owner|developer)\b|\b(?:obey|follow|serve) the (?:operator|author|owner|developer) of this (?:tool|server)\b|\bfrom (?:this point|here)(?: on)?,? you (?:will|must|are|shall)\b"),
+    ("order-fake-result", ("instruction", "command", "order"),
+     r"\b(?:instructions?|commands?|orders)\b[^.]{0,10}\b(?:returned|given|contained)\b[^.]{0,20}\b(?:tool|results?|outputs?|responses?)\b[^.]{0,10}\b(?:must|has to|have to|should|are to) be (?:executed|followed|obeyed|run|carried out)\b"
+     r"|\bif (?:a|the|its) (?:result|output|response|page)s? (?:contains?|has|have) (?:\w+ )?(?:commands?|instructions?|orders)[^.]{0,10}\b(?:run|follow|execute|obey|do) (?:them|it|those)\b"),
+    ("order-system-prompt", ("reasoning", "thought"), r"\b(?:output|give|write|reveal|print|show|put|include)\b[^.]{0,15}\b(?:hidden|internal|private) (?:reasoning|thoughts?)\b"),
+    ("order-other-tool", ("other server", "built-in", "builtin", "the user"),
+     r"\b(?:do not|don't|never) (?:use|call|trust)\b[^.]{0,40}\b(?:of|from|by) (?:any |an)?other (?:mcp )?servers?\b|\bbuilt-?in (?:\w+ ){1,3}(?:is|are) (?:unreliable|broken|unsafe|insecure|outdated|worse)\b"
+     r"|\b(?:every time|each time|whenever|when) the user (?:asks|says|mentions|writes)\b[^.]{0,60}\balso (?:call|invoke|run|send|write)\b"),
+    ("order-other-tool", ("collaborator", "deploy key", "maintainer"), r"\badd\b[^.]{0,30}\b(?:collaborators?|maintainers?|deploy keys?)\b[^.]{0,30}\bto (?:each|every|all)\b"),
+    ("order-redirect", ("payment", "transfer", "invoice", "refund"),
+     r"\b(?:payments?|transfers?|invoices?|refunds?)\b[^.]{0,60}\bto (?:the )?(?:iban |account |wallet )?(?:[a-z]{2}\d{2}(?: ?[a-z0-9]{4}){3}|0x[0-9a-f]{8})"),
+    ("order-run", ("reverse shell", "with sudo"), r"\b(?:open|start|spawn|create|run) a reverse shell\b|\b(?:retry|repeat|run it|call it)\b[^.]{0,20}\bwith sudo\b"),
+    ("order-config", ("/etc/", "autostart", "launchagents"),
+     r"\b(?:append|write|add|create|save|put)\b[^.]{0,60}(?:/etc/(?:cron|systemd|profile|sudoers|rc\.local)|~/\.config/autostart|library/launchagents)"),
+    ("order-no-question", ("question",), r"\b(?:do|follow|execute|obey|run)\b[^.]{0,60}\bwithout (?:any )?questions?\b"),
+    ("order-approve", ("approval",), r"\bapproval (?:mode|policy)\b[^.]{0,12}(?:\bto|=|:) ?[\"'`]?(?:never|none|off|yolo|full-auto)\b"),
+    ("order-every-result", ("recommend", "advertise", "promote", "praise"),
+     r"\b(?:recommend|advertise|promote|praise)\b[^.]{0,40}\bin (?:every|each|all)(?: of)?(?: your)? (?:repl(?:y|ies)|answers?|responses?)\b"),
     ("order-html-comment", ("]:",), r"\[(?://|comment|_metadata_)\]: ?[#<]"),
     ("names-key-file", ("~/.",), r"~/\.(?:config/gh|docker/config|npmrc|pypirc|git-credentials|cargo/credentials|azure|config/gcloud)\b"),
     ("order-key-files", ("dotfiles", "dot files"), r"\bdot ?files\b[^.]{0,20}\b(?:in|of) (?:the |your )?(?:user'?s )?home\b"),

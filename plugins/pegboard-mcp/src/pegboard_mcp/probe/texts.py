@@ -24,7 +24,7 @@ from pegboard_mcp.probe.phrases import OF_OTHER_TOOLS, PHRASES
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-MAX_TEXT = 50_000
+MAX_TEXT, OVERLAP = 50_000, 1_000
 LONG, VERY_LONG = 4_000, 20_000
 MAX_KEPT = 100
 """What is found in a text that is not longer is kept for the next one of the same words."""
@@ -222,8 +222,8 @@ _ALSO: tuple[tuple[str, tuple[str, ...], str], ...] = (
      r"\b(?:run|execute|use) `?(?:pip3? install|npm (?:i|install)|npx|uvx|brew install)\b"),
     ("order-every-result", ("every", "each", "all", "always"),
      r"\b(?:end|begin|start|finish) (?:each|every|all)(?: of your)? (?:answers?|repl(?:y|ies)|responses?|messages?)\b"),
-    ("order-pretend", ("you are the", "you have", "limits"),
-     r"\byou (?:are|have) (?:the )?(?:administrator|admin|root|owner|superuser)\b|\b(?:limits|rules|restrictions) do not (?:hold|apply)\b"),
+    ("order-pretend", ("you are the", "you have", "do not hold", "do not apply", "do not count"),
+     r"\byou (?:are|have) (?:the )?(?:administrator|admin|root|owner|superuser)\b|\b(?:your|usual|normal|safety) (?:limits|rules|restrictions|policies|guidelines) do not (?:hold|apply|count)\b"),
     ("order-roles", ('"role"', "'role'"), r"[\"']role[\"']\s?:\s?[\"'](?:system|assistant|developer|user)[\"']"),
     ("order-no-question", ("confirm", "approval", "permission"),
      r"\b(?:confirmations?|approvals?|permissions?) (?:is|are|was|were) (?:no longer|not) (?:needed|required|necessary)\b"),
@@ -257,14 +257,18 @@ def look_at_text(where: str, text: str, own: Collection[str] = ()) -> Iterator[F
 
     Args:
         where: its place, as a person reads it.
-        text: as it came; what is behind `MAX_TEXT` is not looked at.
+        text: as it came; a long one is looked at in parts.
         own: the names of the server's own tools and of their arguments, in small letters.
     """
     if len(text) > VERY_LONG:
         yield Finding("very-long-text", where, f"{len(text):,} characters")
     elif len(text) > LONG:
         yield Finding("long-text", where, f"{len(text):,} characters")
-    text = text[:MAX_TEXT]
+    for begin in range(0, max(len(text), 1), MAX_TEXT - OVERLAP):
+        yield from _look_at_part(where, text[begin : begin + MAX_TEXT], own)
+
+
+def _look_at_part(where: str, text: str, own: Collection[str]) -> Iterator[Finding]:
     plain, counts = clean(text)
     for kind in counts:
         yield Finding(_KINDS.get(kind, "hidden-other"), where, f"{counts[kind]:,} of them")
