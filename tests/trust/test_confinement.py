@@ -162,15 +162,16 @@ async def test_no_attack_gets_out_of_the_sandbox(
 
 
 @pytest.mark.usefixtures("own_home")
-@pytest.mark.parametrize("key", ["read", "write"])
-async def test_a_folder_that_another_server_made_a_link_of_is_not_given(
-    stage: dict[str, Any], tmp_path: Path, key: str
-) -> None:
-    """Attack: one server makes a link to the keys of the person out of the folder of another, which hands them out."""
+@pytest.mark.parametrize("key", ["read", "write", "args"])
+async def test_what_another_server_made_a_link_of_is_not_given(stage: dict[str, Any], tmp_path: Path, key: str) -> None:
+    """Attack: one server makes a link to the keys of the person out of the folder of another, or out of a file that the
+    command of another names, which hands them out."""
     project = tmp_path / "project"
     project.mkdir()
     (project / "docs").symlink_to(stage["home"])
-    config = table_of(stage, **{key: [str(project / "docs"), str(FOLDER)]})
+    (project / "settings.json").symlink_to(stage["secret"])
+    words = ["-SB", str(FOLDER / "attacking.py"), "confinement/reads_keys.py", str(project / "settings.json")]
+    config = table_of(stage, **{key: words if key == "args" else [str(project / "docs"), str(FOLDER)]})
     (other,) = table_of(stage, "reads_through_a_link")["plugins"]["mcp"]["servers"].values()
     config["plugins"]["mcp"]["servers"]["other"] = {**other, "write": [str(project)], "prefix": "other_"}
     async with open_host(config, plugins=["mcp"]) as host:

@@ -64,7 +64,7 @@ class Learned:
         self.policy = attrs.evolve(
             policy,
             network=Rules(policy.network.written, everywhere=self.lets_out),
-            files=(*policy.files, *needs_of(argv[0], policy.path)),
+            programs=tuple(needs_of(argv[0], policy.path)),
             traced=strace is not None,
             descriptors=(self._open_trace(),) if strace is not None else (),
         )
@@ -85,7 +85,7 @@ class Learned:
         traces, self._traces = self._traces, []
         if self.policy is None or not traces:
             return
-        given = (*self.policy.read, *self.policy.write, *self.policy.files)
+        given = (*self.policy.read, *self.policy.write, *self.policy.files, *self.policy.programs)
         with contextlib.ExitStack() as stack:
             for thread, kept in traces:
                 thread.join(ENDS_S)

@@ -40,7 +40,7 @@ from pegboard_confine.programs import needs_of
 from pegboard_confine.relay import Refused, Relay
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 __all__ = ["HOME", "Box", "ConfineError", "Policy", "home_error", "how_to_allow", "prepare", "why_not"]
 
@@ -106,6 +106,7 @@ class Policy:
         read: folders and files that it sees.
         write: folders and files that it may change.
         files: more that it sees, where they are there.
+        programs: installations that it sees, as `needs_of` names them, beside that of its own program.
         kept: what of `write` it may not change: what the host itself reads. What is not there is made, and empty, where
             it could make it; a folder ends in a slash.
         written: folders that others may write, who may make links there.
@@ -124,6 +125,7 @@ class Policy:
     read: tuple[str, ...] = ()
     write: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
+    programs: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
     written: tuple[str, ...] = ()
     network: Rules = attrs.field(factory=Rules)
@@ -205,7 +207,7 @@ def _make_empty(place: str, *, is_folder: bool) -> None:
         raise ConfineError(why, "Make it, or let it write another folder.") from None
 
 
-def check_folders(policy: Policy) -> frozenset[Inode]:
+def check_folders(policy: Policy, program: str | None = None) -> frozenset[Inode]:
     """Require that what is given is there, and that none of it was led elsewhere by who may write.
 
     Returns:
@@ -215,9 +217,11 @@ def check_folders(policy: Policy) -> frozenset[Inode]:
         ConfineError: it is not.
     """
     seen: set[Inode] = set()
-    for key, paths in (("read", policy.read), ("write", policy.write)):
+    for key, paths in (("read", policy.read), ("write", policy.write), ("args", _files(policy, program))):
         for path in paths:
             if not os.path.exists(path):
+                if key == "args":
+                    continue
                 raise ConfineError(f"{path} of its `{key}` does not exist", "Create it, or take it out.")
             roots = [one for one in (*policy.write, *policy.written) if one != path and within(path, (one,))]
             real = os.path.realpath(path)
@@ -440,7 +444,7 @@ async def prepare(
         try:
             if problem := why_not():
                 raise ConfineError(f"this system cannot confine it: {problem}", how_to_allow(), impossible=True)
-            seen = check_folders(policy)
+            seen = check_folders(policy, argv[0])
             _write_files(policy.home)
         except BaseException:
             for one in policy.descriptors:
@@ -489,14 +493,29 @@ def _inner(path: str, given: Sequence[str]) -> str:
     return os.path.realpath(path) if within(os.path.dirname(path), given) else path
 
 
+def _installed(policy: Policy, program: str) -> list[str]:
+    return [*needs_of(program, policy.path), *policy.programs]
+
+
+def _files(policy: Policy, program: str | None) -> list[str]:
+    """Its files that are shown for themselves."""
+    installed = [] if program is None else _installed(policy, program)
+    return _shown(policy.files, [*policy.read, *policy.write, *installed, *policy.files])
+
+
+def _shown(paths: Iterable[str], given: Sequence[str]) -> list[str]:
+    """Those that do not lie in what is given anyway."""
+    return [one for one in paths if not within(os.path.dirname(one), given)]
+
+
 def _words(policy: Policy, program: str) -> list[str]:
     """What bubblewrap is told, but the descriptors."""
     assert _probed is not None
     path = policy.path.split(os.pathsep)
-    needs = [*needs_of(program, policy.path), *policy.files]
-    given = [*policy.read, *policy.write, *needs]
-    needs = [one for one in needs if not within(os.path.dirname(one), given)]
+    given = [*policy.read, *policy.write]
+    needs = _files(policy, program)
     read, write = ([_inner(one, given) for one in paths] for paths in (policy.read, policy.write))
+    needs += _shown(_installed(policy, program), [*given, *needs])
     shown = (*read, *write, *needs)
     more: dict[str, list[str]] = {HOME: ["--bind", policy.home, HOME]}
     for name in FILES:

@@ -154,13 +154,13 @@ def policy_of(
     certificates = {name: host[name] for name in CERTIFICATES if host.get(name)}
     env = {name: value for name, value in definition.env.items() if not installs or _OF_MANAGERS.match(name)}
     managers = QUIET if installs else {} if install_step(definition.argv) is None else OFFLINE
-    files = () if installs else tuple(str(file) for key, file in files_of(definition) if key not in PRIVATE)
+    named = [] if installs else [str(file) for key, file in files_of(definition) if key not in (*PRIVATE, "command")]
     return Policy(
         home=str(home_of(definition)),
         cwd="/tmp" if installs else definition.cwd or str(Path.cwd()),  # noqa: S108 - its own, inside
         read=(*certificates.values(), *(() if installs else definition.read)),
         write=() if installs else definition.write,
-        files=files,
+        files=tuple(named),
         kept=() if installs else kept_from(definition),
         written=definition.written,
         network=Rules(definition.network, everywhere=installs),
