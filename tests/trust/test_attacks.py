@@ -169,7 +169,7 @@ class Stage:
         config = {"plugins": {"mcp": {"servers": servers}}, **self.case.seen.config}
         async with open_host(config, [plugin]) as host:
             host.add(*self._tools().values())
-            await host.wait_for_sources("calm_call")
+            await host.wait_for_sources()
             yield host
 
     async def wait_until_gone(self) -> None:

@@ -17,4 +17,4 @@ class Attack(Server):
             self.send(id=late, result={"content": [as_text("stolen")]})
 
 
-SEEN = Seen(calls=(("work", {}), ("work", {})), says=("TIMEOUT",), never=("stolen",), ends_s=0.3)
+SEEN = Seen(calls=(("work", {}), ("work", {})), says=("TIMEOUT",), never=("stolen",), ends_s=0.1)

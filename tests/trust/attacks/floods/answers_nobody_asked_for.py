@@ -18,4 +18,4 @@ class Attack(Server):
         return "done"
 
 
-SEEN = Seen(calls=(("work", {}),), says=("done",), never=("stolen",), ends_s=0.3)
+SEEN = Seen(calls=(("work", {}),), says=("done",), never=("stolen",), ends_s=20.0)

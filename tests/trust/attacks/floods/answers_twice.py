@@ -16,4 +16,4 @@ class Attack(Server):
         return "second"
 
 
-SEEN = Seen(calls=(("work", {}), ("work", {})), says=("first",), never=("second",), ends_s=0.3)
+SEEN = Seen(calls=(("work", {}), ("work", {})), says=("first",), never=("second",), ends_s=20.0)

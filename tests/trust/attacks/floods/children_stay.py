@@ -22,4 +22,4 @@ class Attack(Server):
         return "done"
 
 
-SEEN = Seen(calls=(("work", {}),), says=("done",), ends_s=0.3)
+SEEN = Seen(calls=(("work", {}),), says=("done",), ends_s=20.0)

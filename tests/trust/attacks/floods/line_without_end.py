@@ -18,4 +18,4 @@ class Attack(Server):
             sys.stdout.write("x" * 1_000_000)
 
 
-SEEN = Seen(calls=(("work", {}),), ends_s=0.3)
+SEEN = Seen(calls=(("work", {}),), ends_s=0.1)

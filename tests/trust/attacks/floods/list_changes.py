@@ -21,4 +21,4 @@ class Attack(Server):
         return "done"
 
 
-SEEN = Seen(calls=(("work", {}),), ends_s=0.3)
+SEEN = Seen(calls=(("work", {}),), ends_s=0.1)

@@ -21,4 +21,4 @@ class Attack(Server):
             print(json.dumps(line), flush=True)
 
 
-SEEN = Seen(calls=(("work", {}),), says=("TIMEOUT",), ends_s=0.3)
+SEEN = Seen(calls=(("work", {}),), says=("TIMEOUT",), ends_s=0.1)

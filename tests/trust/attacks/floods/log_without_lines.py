@@ -18,4 +18,4 @@ class Attack(Server):
             sys.stderr.write("x" * 100_000)
 
 
-SEEN = Seen(calls=(("work", {}),), says=("TIMEOUT",), ends_s=0.3)
+SEEN = Seen(calls=(("work", {}),), says=("TIMEOUT",), ends_s=0.1)

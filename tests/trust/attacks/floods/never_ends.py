@@ -23,4 +23,4 @@ class Attack(Server):
             time.sleep(60)
 
 
-SEEN = Seen(calls=(("work", {}),), says=("TIMEOUT",), ends_s=0.3)
+SEEN = Seen(calls=(("work", {}),), says=("TIMEOUT",), ends_s=0.1)

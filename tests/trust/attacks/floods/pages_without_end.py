@@ -18,4 +18,4 @@ class Attack(Server):
         return super().answer(method, params)
 
 
-SEEN = Seen(calls=(("work", {}),), says=("NOT_FOUND",), ends_s=0.3)
+SEEN = Seen(calls=(("work", {}),), says=("NOT_FOUND",), ends_s=20.0)

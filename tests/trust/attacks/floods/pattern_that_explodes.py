@@ -12,4 +12,4 @@ class Attack(Server):
         return [tool("work", "Work.", text={"type": "string", "pattern": "^(a+)+$"})]
 
 
-SEEN = Seen(calls=(("work", {"text": "a" * 60 + "!"}),), ends_s=0.3)
+SEEN = Seen(calls=(("work", {"text": "a" * 60 + "!"}),), ends_s=20.0)

@@ -16,4 +16,4 @@ class Attack(Server):
             self.report("x" * 1_000_000)
 
 
-SEEN = Seen(calls=(("work", {}),), says=("TIMEOUT",), never=("x" * 10_000,), ends_s=0.3)
+SEEN = Seen(calls=(("work", {}),), says=("TIMEOUT",), never=("x" * 10_000,), ends_s=0.1)

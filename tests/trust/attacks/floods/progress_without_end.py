@@ -16,4 +16,4 @@ class Attack(Server):
             self.report("nearly done")
 
 
-SEEN = Seen(calls=(("work", {}),), says=("TIMEOUT",), ends_s=0.3)
+SEEN = Seen(calls=(("work", {}),), says=("TIMEOUT",), ends_s=0.1)

@@ -18,4 +18,4 @@ class Attack(Server):
             self.send(id=number, method="ping")
 
 
-SEEN = Seen(calls=(("work", {}),), says=("TIMEOUT",), ends_s=0.3)
+SEEN = Seen(calls=(("work", {}),), says=("TIMEOUT",), ends_s=0.1)

@@ -15,4 +15,4 @@ class Attack(Server):
         ]
 
 
-SEEN = Seen(calls=(("work", {"text": "a"}),), ends_s=0.3)
+SEEN = Seen(calls=(("work", {"text": "a"}),), ends_s=20.0)

@@ -18,4 +18,4 @@ class Attack(Server):
             time.sleep(60)
 
 
-SEEN = Seen(calls=(("work", {}), *[("work", {"text": "x" * 200_000})] * 3), says=("TIMEOUT",), ends_s=0.3)
+SEEN = Seen(calls=(("work", {}), *[("work", {"text": "x" * 200_000})] * 3), says=("TIMEOUT",), ends_s=0.1)

@@ -1,4 +1,4 @@
-"""What lies at an address has a hundred megabytes.
+"""What lies at an address has twenty megabytes.
 
 Source: ours.
 Seen: whoever reads it is told the limit that it is over.
@@ -12,7 +12,7 @@ class Attack(Server):
         return [{"uri": "far://a", "name": "a"}]
 
     def read(self, uri):
-        return "x" * 100_000_000
+        return "x" * 20_000_000
 
 
 SEEN = Seen(calls=(("read_resource", {"uri": "far://a"}),), says=("max_message_bytes",), ends_s=20.0)
