@@ -139,7 +139,7 @@ def test_nothing_but_the_web_can_be_followed(page: Any, form: str) -> None:
 
 
 def test_what_turns_or_hides_text_is_seen(page: Any) -> None:
-    for sign in "\u202e\u2066\u200b\u200f\ufeff\U000e0041":
+    for sign in "\u202e\u2066\u200b\u200f\ufeff\U000e0041\x1b\x07\x9b\u3164\u115f\u2028\ufe01\U000e0100":
         label = f"U+{ord(sign):04X}"
         for form in (
             "a{}b",

@@ -240,6 +240,60 @@ def test_the_log_has_what_a_server_wrote_and_what_was_no_message(look: Any) -> N
     tab(page, "Log").get_by_text("authored is here").first.wait_for()
 
 
+ALL_THAT_ATTACKS = """() => ({
+    made: document.querySelectorAll("script:not([src]), iframe, [onerror], [onload], a[href^='javascript' i]").length,
+    turns: document.body.innerText.match(/.{0,40}[\\u202e\\u2067\\x1b\\x07].{0,20}/)?.[0] ?? null,
+    wide: document.documentElement.scrollWidth > innerWidth,
+})"""
+
+
+def test_no_text_of_a_server_is_more_than_a_text_on_any_page_of_it(
+    let_in: Any, inspect_board: Any, tmp_path: Path
+) -> None:
+    """Attack: a server writes scripts, signs that turn text or steer terminals, and lines without an end into all that
+    its pages show: what it says of itself, its offers, its log, what is held of it, what a probe finds."""
+    hostile = {"command": sys.executable, "args": ["-S", str(SERVER.with_name("hostile.py")), str(tmp_path)]}
+    config = {"plugins": {"mcp": {"servers": {"bad": {**hostile, "start": "eager", "timeout": 20}}}}}
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"):
+            patch.setenv(name, str(tmp_path))
+        patch.chdir(tmp_path)
+        with inspect_board([], mcp, config=config) as served:
+            served.do(served.host.wait_for_sources)
+            look = let_in(served.address(), wait="h1", viewport={"width": 420, "height": 900})
+
+            def is_harmless() -> bool:
+                assert page.evaluate(ALL_THAT_ATTACKS) == {"made": 0, "turns": None, "wide": False}
+                return "owned" not in page.title() and not [one for one in look.asked if "evil.example" in one]
+
+            page = look.show("sources", ".card")
+            assert is_harmless()
+            look.show("sources/bad", ".tabbed")
+            for name in ("About", "Tools", "Prompts and resources", "Messages", "Log"):
+                tab(page, name)
+                assert is_harmless()
+            panel = tab(page, "Prompts and resources")
+            for number in range(panel.locator("summary").count()):
+                panel.locator("summary").nth(number).click()
+            panel.get_by_role("button", name="Open").locator("visible=true").first.click()
+            panel.get_by_text("WWW").locator("visible=true").first.wait_for()
+            assert is_harmless()
+            page.get_by_role("button", name="Probe…").click()
+            page.get_by_label("Watched for").select_option("0")
+            page.get_by_label("in a sandbox").uncheck()
+            page.get_by_role("dialog").get_by_role("button", name="Probe").click()
+            page.get_by_role("region", name="What the probe found").get_by_text("it ran without a sandbox").wait_for()
+            assert is_harmless()
+            (tmp_path / "changed").touch()
+            restart(look, "bad")
+            look.show("sources", ".card")
+            page.get_by_text("held back until somebody accepts").first.wait_for()
+            for change in page.locator("[data-change] summary").all():
+                change.click()
+            assert is_harmless()
+            look.context.close()
+
+
 def test_axe_finds_nothing_on_the_pages_of_a_source(let_in: Any, served: Any) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
     found = []

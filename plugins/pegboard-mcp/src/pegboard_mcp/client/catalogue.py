@@ -28,6 +28,7 @@ from pegboard import (
     ToolError,
 )
 from pegboard.errors import reason_of
+from pegboard.text import visible
 from pegboard_mcp.client import cache
 from pegboard_mcp.client.comparison import Comparison
 from pegboard_mcp.client.names import DIGITS, MAX_NAME, board_names, plain_name, qualified_name
@@ -212,7 +213,7 @@ class Catalogue:
             return
         self._is_stale = False
         for name, why in listing.left_out.items():
-            log.warning("%s of the MCP server %s is left out: %s", name, self.name, why)
+            log.warning("%s of the MCP server %s is left out: %s", visible(name), self.name, visible(why))
         self._take(listing)
         self._group.renamed(self)
         self.names = self.names_on_board(self._group.contested)
