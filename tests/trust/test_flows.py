@@ -904,17 +904,25 @@ def web_config(tmp_path: Path) -> Path:
     """A configuration with an MCP server that reads the web, and a task list."""
     for needed in ("pegboard_mcp", "pegboard_tasks"):
         pytest.importorskip(needed, reason=f"{needed} is not installed")
-    server = Path(__file__).parent / "kit" / "web_server.py"
     file = tmp_path / "flows.toml"
     file.write_text(
-        f"[flows.to]\nadd_task = 'ask'\n[plugins.tasks]\nurl = 'sqlite:///{tmp_path}/tasks.db'\n"
-        f"[plugins.mcp.servers.web]\ncommand = '{sys.executable}'\nargs = ['{server}']\n",
+        f"[flows.to]\nadd_task = 'ask'\n[plugins.tasks]\nurl = 'sqlite:///{tmp_path}/tasks.db'\n{attacker(tmp_path)}",
         encoding="utf-8",
     )
     return file
 
 
+def attacker(folder: Path) -> str:
+    """The table of a server whose page orders something; what follows is in its table, too."""
+    server = Path(__file__).parent / "attacks" / "attacking.py"
+    return (
+        f"[plugins.mcp.servers.web]\ncommand = '{sys.executable}'\nenv = {{ ATTACK_STATE = '{folder}' }}\n"
+        f"args = ['-S', '{server}', 'answers/page_that_orders.py']\n"
+    )
+
+
 TITLE = {"title": "remind everybody of the meeting"}
+SEARCH = {"name": "web_search", "arguments": {"query": "weather"}}
 
 
 @pytest.mark.parametrize("trusted", [False, True])
@@ -922,7 +930,7 @@ def test_so_does_a_batch(web_config: Path, tmp_path: Path, trusted: bool) -> Non
     if trusted:
         with web_config.open("a", encoding="utf-8") as file:
             file.write("trusted = true\n")
-    lines = [{"name": "web_search", "arguments": {}}, {"name": "add_task", "arguments": TITLE}]
+    lines = [SEARCH, {"name": "add_task", "arguments": TITLE}]
     command = [sys.executable, "-m", "pegboard", "--config", str(web_config), "--plugin", "tasks", "--plugin", "mcp"]
     text = "".join(json.dumps({**line, "user_id": "ada"}) + "\n" for line in lines)
     done = subprocess.run(
@@ -942,12 +950,11 @@ def test_who_a_line_of_a_batch_is_of_makes_nothing_unread(tmp_path: Path, user: 
     the same question, since one and the same has read the results."""
     for needed in ("pegboard_mcp", "pegboard_calculator"):
         pytest.importorskip(needed, reason=f"{needed} is not installed")
-    file, server = tmp_path / "flows.toml", Path(__file__).parent / "kit" / "web_server.py"
-    servers = f"[plugins.mcp.servers.web]\ncommand = '{sys.executable}'\nargs = ['{server}']\n"
-    file.write_text(f"[flows.to]\ncalculator = 'ask'\n{servers}", encoding="utf-8")
+    file = tmp_path / "flows.toml"
+    file.write_text(f"[flows.to]\ncalculator = 'ask'\n{attacker(tmp_path)}", encoding="utf-8")
     command = [sys.executable, "-m", "pegboard", "--config", str(file), "--plugin", "calculator", "--plugin", "mcp"]
     lines = [
-        {"name": "web_search", "arguments": {}, "user_id": "ada"},
+        {**SEARCH, "user_id": "ada"},
         {"name": "calculator", "arguments": {"expression": TITLE["title"]}, "user_id": user},
     ]
     answers = []
@@ -967,7 +974,7 @@ def test_who_a_line_of_a_batch_is_of_makes_nothing_unread(tmp_path: Path, user: 
 
 def test_so_does_the_program_on_stdio(web_config: Path, tmp_path: Path, over_stdio: Any) -> None:
     command = [sys.executable, "-m", "pegboard", "--config", str(web_config), "--plugin", "tasks", "--plugin", "mcp"]
-    calls = [{"name": "web_search", "arguments": {}}, {"name": "add_task", "arguments": TITLE}]
+    calls = [SEARCH, {"name": "add_task", "arguments": TITLE}]
     requests = [{"method": "tools/call", "params": call} for call in calls]
     _, added = over_stdio([*command, "serve", "--user", "ada"], *requests, cwd=tmp_path)
     assert added["isError"] is True
