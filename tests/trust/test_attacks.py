@@ -17,7 +17,7 @@ import trio
 pytest.importorskip("pegboard_mcp", reason="pegboard_mcp is not installed")
 pytest.importorskip("pegboard_confine", reason="pegboard_confine is not installed")
 
-from attacking import MAIL, Case, Seen, cases
+from attacking import MAIL, TOKEN, Case, Seen, cases
 
 from pegboard import open_host, tool
 from pegboard.testing import assert_ok
@@ -53,6 +53,8 @@ SHORTENED: dict[str, tuple[tuple[Any, str, Any], ...]] = {
     "probing/lists_slowly": ((looking, "SLOW_S", 0.0),),
 }
 """What would take long as it is."""
+MODEL_SAYS = f"{MAIL} {TOKEN}"
+"""What a model answers a server that asks it."""
 GUARD_S = 30
 """A guard against a hang."""
 MOST_MB = 300
@@ -224,10 +226,11 @@ async def see(one: Stage, host: Host, interfaces: dict[str, Any], listings: dict
         if leaked := [words for words in (*seen.never, *seen.hidden) if words in listed]:
             wrong[f"list of {name}"] = {"leaked": leaked, "listed": listed}
     for name, through in those_for(seen, interfaces).items():
-        before, who = one.called().count(last), person(MAIL)
+        before, who = one.called().count(last), person(MODEL_SAYS)
         answers = await (through(host, list(seen.calls), who) if seen.asked else through(host, list(seen.calls)))
         ran = one.called().count(last) - before
-        expected = [*seen.says, *([seen.refused] if seen.refused else [])]
+        says = () if name == "dry run" and not seen.refused else seen.says  # nothing is called there
+        expected = [*says, *([seen.refused] if seen.refused else [])]
         missing = [words for words in expected if words not in answers]
         missing += [words for words in seen.asked if words not in "\n".join(who.questions)]
         leaked = [words for words in seen.never if words in answers]
@@ -333,7 +336,11 @@ async def test_who_exhausts_a_host_costs_its_own_calls_alone(
             for name, through in those_for(seen, interfaces).items():
                 if name == "dry run":  # nothing is called there
                     continue
-                others, start, who = Others(host), trio.current_time(), [person(MAIL)] if seen.asked else []
+                others, start, who = (
+                    Others(host),
+                    trio.current_time(),
+                    [person(MODEL_SAYS)] if seen.asked else [],
+                )
                 async with trio.open_nursery() as nursery:
                     nursery.start_soon(others.call)
                     answers = await through(host, list(seen.calls), *who)
