@@ -55,7 +55,9 @@ _ORDERS: Mapping[str, tuple[tuple[tuple[str, ...], ...], str]] = {
         ((" tool",), ("before ", "prior to ", "instead of ", "rather than ", " must ")),
         r"\b(?:before|prior to) (?:you )?(?:us|call|runn?|invok)(?:e|es|ing)? (?:any|all|every|each|the)(?: of the)?"
         r"(?: other)? tools?\b|\b(?:instead of|rather than) (?:any|all|every|the)(?: of the)? other tools?\b|"
-        r"\b(?:this tool|it) must (?:always )?be (?:called|used|run) (?:first|before)\b",
+        r"\b(?:this tool|it) must (?:always )?be (?:called|used|run) (?:first|before)\b"
+        r"(?! (?:performing |doing )?(?:any |all )?(?:operations?|actions?|requests?) (?:with|on|in|to|of) "
+        r"(?!any\b|all\b|each\b|every\b|other\b|another\b))",
     ),
     "it speaks in tags of its own": (
         (("<",), ("important", "system", "instruction", "critical", "secret", "sidenote", "hidden")),

@@ -132,6 +132,7 @@ CHECKS: dict[str, Check] = {
     "order-every-result": Check("warning", "it says how every answer is to end or to begin", "JUMP"),
     "order-language": Check("danger", "it sets orders aside, or wants secrecy, in another language", "LLM01"),
     "order-encoded": Check("danger", "it gives orders in another writing, as base64, letter by letter, backwards or in a name", "LLM01"),
+    "speaks-to-models": Check("note", "it speaks to models, past the person", "JUMP"),
     "names-key-file": Check("warning", "it names a file that holds keys", "TPA"),
     "names-recipient": Check("warning", "it names an address, a number or a wallet that something may go to", "TPA"),
     "key-shape": Check("warning", "a key of a well-known shape", "secret scanning"),

@@ -80,7 +80,7 @@ _ENVIRONMENT = re.compile(
     r"^(?:env|env_?vars?|environment_?var(?:iable)?s|os_?environ|process_?env|all_env\w*|env\w*_dump)$"
 )
 _SIDE = re.compile(
-    r"^(?:side_?notes?|scratchpad|hidden_?\w*|internal_?notes?|debug_?(?:info|context)|telemetry\w*|covert\w*|exfil\w*)$"
+    r"^(?:side_?notes?|scratchpad|hidden_\w+|internal_?notes?|debug_?(?:info|context)|telemetry\w*|covert\w*|exfil\w*)$"
 )
 _RUNS = re.compile(
     r"^(?:command|cmd|shell|shell_command|script|code|exec|expression|sql|query_sql|javascript|python_code)$"

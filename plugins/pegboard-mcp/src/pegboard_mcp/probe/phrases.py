@@ -17,6 +17,8 @@ _VENDORS = r"(?:anthropic|openai|google|microsoft|the (?:user|system|administrat
 _OF_PERSON = r"(?:password|passphrase|\bpin\b|cvv|credit card|card number|social security|ssn|seed phrase|private key|one[- ]time (?:code|password)|2fa code|otp)"
 _NOT_IF = "".join(f"(?<!{word} )" for word in ("if", "when", "once", "after", "that", "unless", "until", "whether"))
 
+_TO_MODELS = r"\bnote to (?:the |all )?(?:ai|llms?|models?|assistants?|agents?|ai (?:agents?|assistants?|models?))\b"
+
 PHRASES: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("order-conversation", ("chat", "conversation", "dialog", "discuss", "exchange", "said", "talked"),
      rf"\b{_TALK}\b[^.]{{0,30}}\b(?:so far|up to (?:now|here|this point)|until now|to date|word for word|verbatim)\b|\b{_TALK}\b[^.]{{0,20}}\bbetween you and\b"),
@@ -68,7 +70,7 @@ PHRASES: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("order-encode", ("translate", "reverse", "interpret"),
      r"\b(?:translate|reverse|interpret)\b[^.]{0,60}\b(?:and|then)\b[^.]{0,20}\b(?:obey|follow|execute|carry out|comply)\b"),
     ("order-override", ("note to", "override", "the above"),
-     r"\bnote to (?:the |all )?(?:ai|llms?|models?|assistants?|agents?|ai (?:agents?|assistants?|models?))\b|\b(?:system|admin|security|developer|debug) override\b"
+     rf"{_TO_MODELS}:? (?:please )?(?:share|send|pass|forward|read|open|ignore|disregard|forget|reveal|copy|include|add|run|execute|call|always|never|you)\b|\b(?:system|admin|security|developer|debug) override\b"
      r"|\bthe above (?:text |instructions? |rules? )?(?:is|are) (?:outdated|void|obsolete|no longer)\b"),
     ("order-secrecy", ("say nothing", "says nothing"), r"\bsay nothing (?:(?:of|about) (?:this|that|it) )?to (?:the |any )?(?:users?|humans?|person|people|anyone|anybody)\b"),
     ("order-redirect", ("recipient", "address", "number", "account", "iban", "wallet"),
@@ -116,6 +118,7 @@ PHRASES: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("order-approve", ("approval",), r"\bapproval (?:mode|policy)\b[^.]{0,12}(?:\bto|=|:) ?[\"'`]?(?:never|none|off|yolo|full-auto)\b"),
     ("order-every-result", ("recommend", "advertise", "promote", "praise"),
      r"\b(?:recommend|advertise|promote|praise)\b[^.]{0,40}\bin (?:every|each|all)(?: of)?(?: your)? (?:repl(?:y|ies)|answers?|responses?)\b"),
+    ("speaks-to-models", ("note to",), _TO_MODELS),
     ("order-html-comment", ("]:",), r"\[(?://|comment|_metadata_)\]: ?[#<]"),
     ("names-key-file", ("~/.",), r"~/\.(?:config/gh|docker/config|npmrc|pypirc|git-credentials|cargo/credentials|azure|config/gcloud)\b"),
     ("order-key-files", ("dotfiles", "dot files"), r"\bdot ?files\b[^.]{0,20}\b(?:in|of) (?:the |your )?(?:user'?s )?home\b"),

@@ -153,7 +153,7 @@ _PATTERNS: dict[str, tuple[tuple[str, ...], str]] = {
         rf"\b(?:{_ASKS}|post|upload|report|exfiltrate|transmit|email|e-mail|mail)\b(?: \w+){{0,8}}? (?:to|at)"
         r" (?:(?:https?|ftp)://\S|[\w.+-]{1,64}@[\w-]{1,64}\.)",
     ),
-    "order-collector": (_HOSTS, "|".join(map(re.escape, _HOSTS))),
+    "order-collector": (_HOSTS, rf"(?<![\w-])(?:{'|'.join(map(re.escape, _HOSTS))})"),
     "order-shortener": (
         ("bit.ly", "tinyurl", "t.co/", "is.gd", "goo.gl", "rebrand.ly", "cutt.ly", "ow.ly", "shorturl"),
         r"\b(?:bit\.ly|tinyurl\.com|t\.co|is\.gd|goo\.gl|rebrand\.ly|cutt\.ly|ow\.ly|shorturl\.at)/\w",
