@@ -203,6 +203,7 @@ def cluster(host_with: Any) -> Callable[..., Any]:
         key: str | None = KEY,
         know: bool = True,
         swapped: bool = False,
+        each: Callable[[int], dict[str, Any]] = lambda index: {},
         **said: Any,
     ) -> Any:
         ports = free_ports(count)
@@ -213,7 +214,7 @@ def cluster(host_with: Any) -> Callable[..., Any]:
         async with trio.open_nursery() as nursery:
             for index, port in enumerate(ports):
                 names = {"instance": f"i{index}", "instances": others} if know else {}
-                settings = McpSettings(state_key=key, **names, **said)
+                settings = McpSettings(state_key=key, **names, **said, **each(index))
                 mcp = {"plugins": {"mcp": {"task_after_s": 30.0}}}
                 host = await host_with(tools[index], mcp_plugin, config=mcp)
                 serve = partial(serve_http, host, transport=transport, bind="127.0.0.1", port=port)
@@ -505,6 +506,36 @@ async def test_a_session_of_the_handshake_era_is_found_from_every_instance(clust
         for at in range(3):
             listed = await served.post({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}, at, **session)
             assert listed.status_code == 404
+
+
+@pytest.mark.parametrize("transport", ["http", "sse"])
+async def test_a_session_is_good_for_who_its_client_was(cluster: Any, transport: str) -> None:
+    """Attack: a token is another user's, or has another profile, since the configuration was read anew, and a session
+    from before goes on as who it was, at a process that has the old one still."""
+
+    def each(index: int) -> dict[str, Any]:
+        return {"tokens": {"token": "ada" if index == 0 else "bob"}}
+
+    key = {"authorization": "Bearer token"}
+    ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    async with cluster(2, each=each, transport=transport) as served:
+        served.raw.headers.update(key)
+        served.balancer.next = 0
+        if transport == "http":
+            about = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "raw", "version": "0"}}
+            began = await served.post({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": about}, 0)
+            session = {"mcp-session-id": began.headers["mcp-session-id"], "mcp-protocol-version": "2025-06-18"}
+            answers = [(await served.post(ping, at, **session)).status_code for at in (0, 1)]
+            assert answers == [200, 404]
+            return
+        async with served.raw.stream("GET", served.url) as stream:
+            address = [line async for line in _until(stream.aiter_lines(), "data: /messages/")][-1]
+            place = f"http://127.0.0.1{address.removeprefix('data: ')}"
+            answers = []
+            for at in (0, 1):
+                served.balancer.next = at
+                answers.append((await served.raw.post(place, json=ping)).status_code)
+            assert answers == [202, 400]
 
 
 async def test_a_session_that_names_what_another_instance_has_is_no_lost_one(cluster: Any) -> None:

@@ -107,7 +107,7 @@ def belongs_to(name: Name, transport: str = "http") -> dict[str, tuple[str, dict
     called = {"name": "where", "arguments": {}, "_meta": META}
     state = other.give(STATE, "x", bound_to=bound_to(NOBODY, "tools/call", called), for_s=60)
     task = other.give(TASK, "x", bound_to=owner_text(NOBODY), for_s=60)
-    session = other.give(SESSION, "0" * 32)
+    session = other.give(SESSION, "0" * 32, bound_to=owner_text(NOBODY))
     old = {"mcp-session-id": session, "mcp-protocol-version": "2025-06-18"}
     new = {"mcp-protocol-version": "2026-07-28"}
     ping = {"jsonrpc": "2.0", "id": 5, "method": "tools/list"}

@@ -556,6 +556,7 @@ async def test_what_was_read_is_known_whichever_process_is_met(folder: Path) -> 
         # Another takes the place of one that is gone, and of one that has another configuration.
         (first,) = {value_of(await served.call("pid")) for _ in range(6)}
         os.kill(first, signal.SIGKILL)
+        assert await gone(first)  # it takes no connection any more
         (second,) = {value_of(one) for one in [await served.call("pid") for _ in range(6)] if "result" in one}
         await served.until_said("another one is started")
         served.process.send_signal(signal.SIGHUP)

@@ -207,22 +207,23 @@ class Instances:
         scope = self._as_sent(scope)
         index = next((at for at, (key, _) in enumerate(scope["headers"]) if key == SESSION_HEADER), None)
         if index is None:
-            return Placed(scope, self._sealing(send), None)
-        sealed = self.handles.read(SESSION, scope["headers"][index][1].decode("latin-1"))
+            return Placed(scope, self._sealing(scope, send), None)
+        given = scope["headers"][index][1].decode("latin-1")
+        sealed = self.handles.read(SESSION, given, bound_to=owner_text(scope[CALLER]))
         if sealed is None:  # what nobody gave out is not a session
             return Placed(scope, send, None)
         if not self.is_own(sealed.name):
             return Placed(scope, send, sealed.name)
         headers = list(scope["headers"])
         headers[index] = (SESSION_HEADER, sealed.id.encode("latin-1"))
-        return Placed({**scope, "headers": headers}, self._sealing(send), None)
+        return Placed({**scope, "headers": headers}, self._sealing(scope, send), None)
 
     def place_of_stream(self, scope: Scope, send: Send) -> Placed:
         """The same for HTTP with SSE, where the id of a session stands in the address that its client is told."""
         scope = self._as_sent(scope)
-        sealed = self.handles.read(SESSION, session_id_in(scope))
+        sealed = self.handles.read(SESSION, session_id_in(scope), bound_to=owner_text(scope[CALLER]))
         if sealed is None:
-            return Placed(scope, self._sealing_address(send), None)
+            return Placed(scope, self._sealing_address(scope, send), None)
         if not self.is_own(sealed.name):
             return Placed(scope, send, sealed.name)
         return Placed({**scope, "query_string": b"session_id=" + sealed.id.encode("latin-1")}, send, None)
@@ -288,13 +289,18 @@ class Instances:
 
         return marking
 
-    def _sealing(self, send: Send) -> Send:
+    def _session_of(self, scope: Scope, id_: str) -> bytes:
+        """The id of a session as its client is told it. It is good for who the client is now: a token that is another
+        user's, or has another profile, since the configuration was read anew, is in no session from before."""
+        return self.handles.give(SESSION, id_, bound_to=owner_text(scope[CALLER])).encode()
+
+    def _sealing(self, scope: Scope, send: Send) -> Send:
         """A `send` that tells the client the id of its session, sealed."""
 
         async def sealing(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = [
-                    (key, self.handles.give(SESSION, value.decode("latin-1")).encode())
+                    (key, self._session_of(scope, value.decode("latin-1")))
                     if key.lower() == SESSION_HEADER
                     else (key, value)
                     for key, value in message["headers"]
@@ -304,7 +310,7 @@ class Instances:
 
         return sealing
 
-    def _sealing_address(self, send: Send) -> Send:
+    def _sealing_address(self, scope: Scope, send: Send) -> Send:
         """A `send` that tells the client the address to post to with a sealed id."""
 
         async def sealing(message: Message) -> None:
@@ -312,7 +318,7 @@ class Instances:
             if body.startswith(b"event: endpoint"):
                 body = re.sub(
                     rb"session_id=(\w+)",
-                    lambda found: b"session_id=" + self.handles.give(SESSION, found[1].decode("ascii")).encode(),
+                    lambda found: b"session_id=" + self._session_of(scope, found[1].decode("ascii")),
                     body,
                 )
                 message = {**message, "body": body}
