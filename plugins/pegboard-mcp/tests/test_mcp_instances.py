@@ -508,6 +508,21 @@ async def test_a_session_of_the_handshake_era_is_found_from_every_instance(clust
             assert listed.status_code == 404
 
 
+@pytest.mark.parametrize("at", [0, 1], ids=["at its instance", "at another"])
+async def test_a_stream_that_is_opened_anew_is_sent_nothing_again(cluster: Any, at: int) -> None:
+    """Attack: a client names the last event that another one was sent. No event is kept; and to be told that a session
+    is gone would have a client begin anew, without its label."""
+    async with cluster(2, tokens=TOKENS) as served:
+        served.raw.headers["authorization"] = "Bearer token-of-ada"
+        served.balancer.next = 0
+        again = {**await served.handshake(), "accept": "text/event-stream", "last-event-id": "1"}
+        for user, status in (("bob", 404), ("ada", 200)):
+            served.balancer.next = at
+            again["authorization"] = f"Bearer token-of-{user}"
+            async with served.raw.stream("GET", served.url, headers=again) as stream:
+                assert stream.status_code == status
+
+
 @pytest.mark.parametrize("transport", ["http", "sse"])
 async def test_a_session_is_good_for_who_its_client_was(cluster: Any, transport: str) -> None:
     """Attack: a token is another user's, or has another profile, since the configuration was read anew, and a session

@@ -79,10 +79,7 @@ SESSION_HEADER, VERSION_HEADER = MCP_SESSION_ID_HEADER.encode(), MCP_PROTOCOL_VE
 MAX_HOPS = 2
 """To the machine, and there to the process."""
 PASSED_ON = frozenset(
-    {
-        *(b"accept", b"authorization", b"baggage", b"content-type", b"last-event-id", b"traceparent", b"tracestate"),
-        *(b"user-agent",),
-    }
+    (b"accept", b"authorization", b"baggage", b"content-type", b"traceparent", b"tracestate", b"user-agent")
 )
 """What of a request's headers the other instance is told, beside those that begin with `mcp-`."""
 PASSED_BACK = (

@@ -187,7 +187,9 @@ class Streamable:
         if method == "POST":
             await self._post(scope, receive, send)
         elif method == "GET":
-            await lasting(self._flights, self._manager.handle_request, scope, receive, send)
+            # No event is kept, so none is sent again, to whomever: the SDK would answer nothing at all.
+            headers = [one for one in scope["headers"] if one[0] != b"last-event-id"]
+            await lasting(self._flights, self._manager.handle_request, {**scope, "headers": headers}, receive, send)
         else:
             await self._end_session(scope, receive, send)
 
