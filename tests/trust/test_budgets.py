@@ -1,14 +1,15 @@
-"""A budget of a server holds at every interface, for all that is asked of it, and other servers go on.
+"""A budget of a server holds for all that is asked of it, and other servers go on; each interface counts, as
+`attacks/floods/calls_over_a_budget.py` shows.
 
-Attack: what may not be called often is asked for otherwise: in a batch, by another client, as a prompt, a resource or a
-completion. Source: OWASP API4:2023, unrestricted resource consumption, by way of an endpoint that nobody counted.
+Attack: what may not be called often is asked for otherwise: as a prompt, a resource or a completion. Source: OWASP
+API4:2023, unrestricted resource consumption, by way of an endpoint that nobody counted.
 """
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -17,9 +18,6 @@ pytest.importorskip("pegboard_mcp", reason="pegboard_mcp is not installed")
 from pegboard import ToolError, open_host
 from pegboard.testing import assert_ok
 from pegboard_mcp.collected import Capabilities
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
 
 SERVER = Path(__file__).parent / "kit" / "telling.py"
 
@@ -32,20 +30,11 @@ def config(**budget: Any) -> dict[str, Any]:
     return {"plugins": {"mcp": {"servers": servers, "lock": "off", "remember": False}}}
 
 
-async def test_every_interface_counts_the_calls_of_a_server(
-    interface: str, through: Callable[..., Awaitable[str]]
-) -> None:
-    calls = [("alpha_get", {})] * 4 + [("beta_get", {})] * 4
+async def test_a_dry_run_takes_nothing(interfaces: Any) -> None:
     async with open_host(config(calls_per_minute=2), plugins=["mcp"]) as host:
         await host.wait_for_sources(timeout_s=60)
-        if interface == "dry run":  # it takes nothing
-            assert "calls_per_minute" not in await through(host, calls[:2])
-            assert "calls_per_minute" not in await through(host, calls[:2])
-            return
-        told = await through(host, calls)
-    assert told.count("door-445566-beta") in (4, 8), told  # some interfaces say a result twice, as text and as data
-    assert told.count("door-445566-alpha") * 2 == told.count("door-445566-beta")
-    assert "may be called 2 times a minute (calls_per_minute)" in told
+        for _ in range(4):
+            assert "calls_per_minute" not in await interfaces["dry run"](host, [("alpha_get", {})])
 
 
 WAYS: dict[str, Any] = {

@@ -1,7 +1,7 @@
-"""A call is never answered, and each report of its progress has a megabyte.
+"""Each report of the progress of a call has a megabyte, which a client would show.
 
 Source: ours.
-Seen: the call ends at its deadline, and a report is shortened before anybody hears it.
+Seen: a report is shortened before anybody hears it.
 """
 
 from attacking import Seen, Server, tool
@@ -12,8 +12,9 @@ class Attack(Server):
         return [tool("work", "Work.")]
 
     def call(self, name, arguments):
-        while True:
+        for _ in range(20 if self.token is not None else 0):
             self.report("x" * 1_000_000)
+        return "done"
 
 
-SEEN = Seen(calls=(("work", {}),), says=("TIMEOUT",), never=("x" * 10_000,), ends_s=0.1)
+SEEN = Seen(calls=(("tools/list", {}), ("work", {})), says=("x" * 100, "done"), never=("x" * 10_000,), ends_s=20.0)
