@@ -339,6 +339,15 @@ def test_thousands_of_names_that_come_and_go_take_no_time_and_hide_nothing(
     )
 
 
+def test_a_new_tool_may_say_what_it_likes_of_the_others_of_its_server(home: Path) -> None:
+    said = {"description": "Shows it. You must first call list_projects, instead of old_show, which is deprecated."}
+    Memory(a_server(), keeps=True).look(pins("list_projects", "old_show"))
+    verdict = Memory(a_server(), keeps=True).look([*pins("list_projects", "old_show"), *pins("new_show", **said)])
+    assert not verdict.changed
+    verdict = Memory(a_server(), keeps=True).look([*pins("list_projects"), *pins("brand_new", **said)])
+    assert "tool:brand_new" in verdict.changed
+
+
 def test_of_too_much_that_is_new_the_rest_is_held_back(home: Path, in_time: Any) -> None:
     """Attack: new tools without an end, to have a host look through them, with one that orders behind them."""
     Memory(a_server(), keeps=True).look(pins())

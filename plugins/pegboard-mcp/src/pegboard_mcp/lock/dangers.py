@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pegboard_mcp.lock.words import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from pegboard_mcp.lock.pins import Pin
     from pegboard_mcp.probe.checks import Finding
@@ -26,21 +26,38 @@ MOST_READ = 2_000_000
 """Characters that are looked through of what is new in one list, which takes a second or two."""
 
 
-def dangers_in(pins: Iterable[Pin]) -> list[Finding]:
-    """Everything in these definitions that no honest server needs."""
+def dangers_in(pins: Iterable[Pin], own: Collection[str] = ()) -> list[Finding]:
+    """Everything in these definitions that no honest server needs.
+
+    Args:
+        pins: the definitions.
+        own: names of the other tools of their server, and of arguments: see `names_in`.
+    """
     from pegboard_mcp.probe.definitions import Offered, look_at_offer
 
-    entries: dict[str, list[Any]] = {}
+    lists: dict[str, Any] = _entries(pins)
+    found = look_at_offer(Offered(**lists), own=own)
+    return [finding for finding in found if finding.level == "danger"]
+
+
+def names_in(pins: Iterable[Pin]) -> frozenset[str]:
+    """What the tools among these are called, and their arguments."""
+    from pegboard_mcp.probe.definitions import names_of
+
+    return frozenset(names_of(_entries(pins).get("tools", ())))
+
+
+def _entries(pins: Iterable[Pin]) -> dict[str, tuple[Any, ...]]:
+    """The definitions by their lists, as a server lists them."""
+    by_list: dict[str, list[Any]] = {}
     for pin in pins:
         kind, _, name = pin.name.partition(":")
         if kind in ENTRIES and pin.definition is not None:
             listed, member = ENTRIES[kind]
             one = {**pin.definition, member: name}
             one["inputSchema"] = one.pop("input_schema", None)
-            entries.setdefault(listed, []).append(one)
-    lists: dict[str, Any] = {listed: tuple(found) for listed, found in entries.items()}
-    offered = Offered(**lists)
-    return [finding for finding in look_at_offer(offered) if finding.level == "danger"]
+            by_list.setdefault(listed, []).append(one)
+    return {listed: tuple(found) for listed, found in by_list.items()}
 
 
 def danger_words(pins: Iterable[Pin]) -> str:
@@ -49,7 +66,7 @@ def danger_words(pins: Iterable[Pin]) -> str:
 
     pins = list(pins)
     read = sum(1 for size in accumulate(len(text_of(pin)) for pin in pins) if size <= MOST_READ)
-    found = dangers_in(pins[:read])
+    found = dangers_in(pins[:read], names_in(pins))
     said = [f"{quoted(one.where, 100)}: {CHECKS[one.check].what}" for one in found[:MAX_NAMED]]
     said += [f"and {len(found) - MAX_NAMED} more"] if len(found) > MAX_NAMED else []
     said += [f"{len(pins) - read:,} definitions more than are looked through"] if read < len(pins) else []

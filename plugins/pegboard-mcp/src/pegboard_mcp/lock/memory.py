@@ -253,7 +253,7 @@ def _new(pin: Pin, gone: _Gone, known: Known, now_s: float, *, has_room: bool) -
     if orders := orders_in(text):
         why = f"is new, and reads like an order: {', '.join(orders)}"
         return Changed.new(pin, why)
-    if dangers := dict.fromkeys(CHECKS[one.check].what for one in dangers_in([pin])):
+    if dangers := dict.fromkeys(CHECKS[one.check].what for one in dangers_in([pin], gone.own)):
         return Changed.new(pin, f"is new, and has what attacks have: {', '.join(dangers)}")
     return None
 
@@ -264,6 +264,7 @@ class _Gone:
 
     def __init__(self, known: Known, pins: Iterable[Pin]) -> None:
         self._known = known
+        self._pins = pins
         self._read = 0
         here = {pin.name for pin in pins}
         self._new = Counter(_kind_of(name) for name in here - known.pins.keys())
@@ -287,6 +288,13 @@ class _Gone:
 
         self._read += len(text)
         return self._read <= MOST_READ
+
+    @functools.cached_property
+    def own(self) -> frozenset[str]:
+        """The names of its tools and of their arguments, as it offers them now."""
+        from pegboard_mcp.lock.dangers import names_in
+
+        return names_in(self._pins)
 
     @functools.cached_property
     def _by_look(self) -> dict[tuple[str, str], Pin]:

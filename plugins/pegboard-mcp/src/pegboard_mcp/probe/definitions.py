@@ -29,7 +29,7 @@ from pegboard_mcp.probe.texts import look_at_text
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-__all__ = ["Offered", "bounded", "changes", "look_at_address", "look_at_command", "look_at_offer"]
+__all__ = ["Offered", "bounded", "changes", "look_at_address", "look_at_command", "look_at_offer", "names_of"]
 
 MAX_OF_CHECK = 100
 """So often a check is named. The bound is each check's own: one that is met everywhere would hide what comes after."""
@@ -129,17 +129,22 @@ class Offered:
         return found
 
 
-def look_at_offer(offered: Offered, others: Iterable[Tool] = (), servers: Collection[str] = ()) -> list[Finding]:
+def look_at_offer(
+    offered: Offered, others: Iterable[Tool] = (), servers: Collection[str] = (), own: Collection[str] = ()
+) -> list[Finding]:
     """Everything that is found in what a server offers.
 
     Args:
         offered: what that is.
         others: the tools of the board, which its own may look like.
         servers: names of the servers that are configured.
+        own: names of tools and arguments that the server has besides, in small letters: see `names_of`.
 
     .. versionadded:: 0.1
     """
-    return bounded(_findings(offered, list(others), servers))
+    others = list(others)
+    names = {*own, *names_of(offered.tools)} - {one.name.casefold() for one in others}
+    return bounded(_findings(offered, others, servers, names))
 
 
 def bounded(findings: Iterable[Finding]) -> list[Finding]:
@@ -156,9 +161,10 @@ def bounded(findings: Iterable[Finding]) -> list[Finding]:
     return list(found)
 
 
-def _findings(offered: Offered, others: list[Tool], servers: Collection[str]) -> Iterator[Finding]:
+def _findings(
+    offered: Offered, others: list[Tool], servers: Collection[str], own: Collection[str]
+) -> Iterator[Finding]:
     yield from _of_server(offered, servers)
-    own = set(_own_names(offered))
     if offered.instructions:
         yield from look_at_text("its instructions", offered.instructions, own)
     for where, one in offered.named().items():
@@ -173,9 +179,12 @@ def _findings(offered: Offered, others: list[Tool], servers: Collection[str]) ->
             yield from _of_resource(resource)
 
 
-def _own_names(offered: Offered) -> Iterator[str]:
-    """What a server's tools are called, and their arguments."""
-    for tool in offered.tools:
+def names_of(tools: Iterable[Any]) -> Iterator[str]:
+    """What tools are called, and their arguments, in small letters: a server may say of its own what it likes.
+
+    .. versionadded:: 0.1
+    """
+    for tool in tools:
         if isinstance(tool, Mapping):
             yield str(tool.get("name")).casefold()
             schema = tool.get("inputSchema")
