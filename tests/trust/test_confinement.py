@@ -35,7 +35,9 @@ from pegboard_mcp.lock.file import read_lock
 from pegboard_mcp.settings import McpSettings
 
 CASES = cases("confinement")
-ON_OTHER_STAGES = {"changes_what_its_host_reads", "creates_what_its_host_would_read", "lives_on"}
+ON_OTHER_STAGES = {
+    "changes_what_its_host_reads", "creates_what_its_host_would_read", "lives_on", "waits_for_a_file_to_be_replaced",
+}  # fmt: skip
 UNBOUNDED = {"starts_processes": "the kernel counts no processes of root's"} if os.getuid() == 0 else {}
 HONEST = ["a note", "1", "named"]
 """What a server gets that does what it may."""
@@ -247,6 +249,34 @@ async def test_a_server_creates_nothing_that_its_host_would_read(
     assert not any(Path(one).exists() for one in own)
     assert read_lock(Path(absent[0])) == {}
     assert Path(absent[1]).read_bytes() == b""
+
+
+@pytest.mark.usefixtures("own_home")
+@pytest.mark.parametrize("how", ["replaced", "removed"])
+async def test_a_server_is_ended_where_what_its_host_reads_is_replaced(
+    stage: dict[str, Any], tmp_path: Path, how: str
+) -> None:
+    config, told = tmp_path / "pegboard.toml", []
+    (table,) = table_of(stage, "waits_for_a_file_to_be_replaced", write=[str(tmp_path)])["plugins"]["mcp"][
+        "servers"
+    ].values()
+    lines = [f"{key} = {json.dumps(value)}" for key, value in table.items()]
+    config.write_text("[plugins.mcp]\nlock = 'off'\n[plugins.mcp.servers.attacker]\n" + "\n".join(lines))
+    (tmp_path / "another.toml").write_text(config.read_text())
+    os.mkfifo(tmp_path / "waits")
+    waits = {"stage": {**stage, "write": str(tmp_path), "kept": [str(config)]}}
+    async with open_host(config, plugins=["mcp"]) as host, trio.open_nursery() as nursery:
+
+        async def call() -> None:
+            told.append(await host.session().call("get_out", waits, timeout_s=50))
+
+        nursery.start_soon(call)
+        await trio.to_thread.run_sync((tmp_path / "waits").read_text, abandon_on_cancel=True)
+        if how == "replaced":
+            (tmp_path / "another.toml").rename(config)
+        else:
+            config.unlink()
+    assert f"it was ended, for {config}, which this host reads, was replaced" in str(told[0].error)
 
 
 @pytest.mark.usefixtures("own_home")

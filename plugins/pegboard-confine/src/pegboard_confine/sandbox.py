@@ -16,7 +16,7 @@ interpreter that has to be shown there.
 """
 
 # Paths are words of others here; pathlib would fold what has to be seen as it is.
-# ruff: noqa: PTH100, PTH103, PTH110, PTH114, PTH115, PTH116, PTH118, PTH120, PTH123
+# ruff: noqa: PTH100, PTH103, PTH110, PTH114, PTH115, PTH118, PTH120, PTH123
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ import contextlib
 import json
 import os
 import re
+import select
+import signal
 import socket
 import stat
 import sys
@@ -58,6 +60,7 @@ AGAIN_S = 1.0
 """So long is waited for the end of a sandbox that could not be entered."""
 MAX_LINKS = 40
 """As many as the kernel follows on one way."""
+CHUNK = 65_536
 SCRATCH_BYTES = 256_000_000
 SOCKETS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_sockets.py")
 CERTIFICATES = ("/etc/ssl", "/etc/pki", "/etc/ca-certificates", "/etc/services", "/etc/protocols")
@@ -253,20 +256,22 @@ def _inode_of(path: str) -> Inode | None:
     return None if stat.S_ISLNK(found.st_mode) else (found.st_dev, found.st_ino)
 
 
-def _mounted(pid: int) -> tuple[bool, set[Inode]]:
-    """Whether a sandbox has all of its mounts, and what they show."""
-    found: set[Inode] = set()
+def _mounted(mountinfo: bytes) -> tuple[bool, set[str]]:
+    """Whether a sandbox has all of its mounts, and where they are."""
+    found: set[str] = set()
     is_done = False
-    with open(f"/proc/{pid}/mountinfo", "rb") as lines:
-        for line in lines:
-            point, options = line.split()[4:6]
-            # The last of the mounts makes the root read-only; a blank stands there as \\040.
-            is_done |= point == b"/" and b"ro" in options.split(b",")
-            place = re.sub(rb"\\([0-7]{3})", lambda octal: bytes([int(octal[1], 8)]), point)
-            with contextlib.suppress(OSError):
-                shown = os.stat(b"/proc/%d/root%s" % (pid, place), follow_symlinks=False)
-                found.add((shown.st_dev, shown.st_ino))
+    for line in mountinfo.splitlines():
+        point, options = line.split()[4:6]
+        # The last of the mounts makes the root read-only; a blank stands there as \\040.
+        is_done |= point == b"/" and b"ro" in options.split(b",")
+        found.add(os.fsdecode(re.sub(rb"\\([0-7]{3})", lambda octal: bytes([int(octal[1], 8)]), point)))
     return is_done, found
+
+
+def _shown_at(pid: int, points: Iterable[str]) -> set[Inode]:
+    """What a sandbox is shown there."""
+    found = (_number_of(f"/proc/{pid}/root{point}") for point in points)
+    return {one for one in found if one is not None}
 
 
 class Box:
@@ -278,6 +283,8 @@ class Box:
         descriptors: what the command has to inherit.
         relay: its network.
         bounds: how much it may use.
+        replaced: what it may not change, and could from then on, for another file was put there; it was ended. The
+            kernel takes a mount away with the name that it lies on, whoever renames that.
 
     .. versionadded:: 0.1
     """
@@ -287,6 +294,10 @@ class Box:
         self._seen = seen
         self.relay = relay
         self.bounds = policy.bounds
+        self.replaced = ""
+        kept = _kept(policy)
+        self._covered = set(kept)
+        self._watched: tuple[int, int] | None = None
         self._sockets: list[socket.socket] = []
         self._open: list[int] = [*policy.descriptors]
         self._theirs: list[int] = [*policy.descriptors]
@@ -294,7 +305,7 @@ class Box:
             self._info, info = self._pipe(ours=0)
             block, self._block = self._pipe(ours=1)
             seccomp = ["--seccomp", str(self._data(_filter(policy)))] if kernel.can_forbid() else []
-            words = [*_words(policy, argv[0]), *seccomp, "--info-fd", str(info), "--block-fd", str(block)]
+            words = [*_words(policy, argv[0], kept), *seccomp, "--info-fd", str(info), "--block-fd", str(block)]
             given = self._data(b"".join(os.fsencode(word) + b"\0" for word in words))
         except BaseException:
             self.close()
@@ -339,20 +350,25 @@ class Box:
                 if process.returncode is None:
                     await self._compare(pid)
                     self._bound(pid)
+                    if self._covered:
+                        self._watched = os.pidfd_open(pid), os.open(f"/proc/{pid}/mountinfo", os.O_RDONLY)
+                        self._open += self._watched
                     os.write(self._block, b".")
                     return
         raise ConfineError("its sandbox did not begin", "Look at its last words, and at what bubblewrap needs.")
 
     async def _compare(self, pid: int) -> None:
         """Require that what was looked at is what was mounted: a link could be made between the two."""
-        if not self._seen:
+        if not self._seen and not self._covered:
             return
         while True:
             try:
-                is_done, found = _mounted(pid)
+                with open(f"/proc/{pid}/mountinfo", "rb") as file:
+                    is_done, points = _mounted(file.read())
+                is_right = self._covered <= points and self._seen <= _shown_at(pid, points)
             except OSError as gone:
                 raise ConfineError("its sandbox ended", "Look at its last words.") from gone
-            if self._seen <= found:
+            if is_right and (is_done or not self._covered):
                 return
             if is_done:
                 why = "a folder of its `read` or `write` was led elsewhere while it was started"
@@ -404,10 +420,26 @@ class Box:
         return ran.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2][:200] or "no reason is known"
 
     async def serve(self) -> None:
-        """Its network, until cancelled."""
-        if self._sockets:
-            sockets, self._sockets = self._sockets, []
-            await self.relay.serve(sockets)
+        """Its network, and a look at what it may not change, until cancelled."""
+        async with trio.open_nursery() as nursery:
+            if self._watched is not None:
+                nursery.start_soon(self._watch_covered, *self._watched)
+            if self._sockets:
+                sockets, self._sockets = self._sockets, []
+                await self.relay.serve(sockets)
+
+    async def _watch_covered(self, process: int, mounts: int) -> None:
+        """End it once something that it may not change is covered no more."""
+        with select.epoll() as changes:
+            changes.register(mounts, select.EPOLLPRI)  # the kernel says so of each mount that comes and goes
+            while not self.replaced:
+                _, points = _mounted(_read_all(mounts))
+                self.replaced = min(self._covered - points, default="")
+                if not self.replaced:
+                    await trio.lowlevel.wait_readable(changes.fileno())
+                    changes.poll(0)
+        with contextlib.suppress(ProcessLookupError):  # it has ended
+            signal.pidfd_send_signal(process, signal.SIGKILL)
 
     def close(self) -> None:
         """Close what is left open here; a program that was not admitted has to be ended before."""
@@ -508,7 +540,24 @@ def _shown(paths: Iterable[str], given: Sequence[str]) -> list[str]:
     return [one for one in paths if not within(os.path.dirname(one), given)]
 
 
-def _words(policy: Policy, program: str) -> list[str]:
+def _number_of(place: str) -> Inode | None:
+    """What lies there; None: nothing."""
+    try:
+        found = os.lstat(place)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _read_all(descriptor: int) -> bytes:
+    """A file of the kernel's, from its beginning."""
+    found = b""
+    while chunk := os.pread(descriptor, CHUNK, len(found)):
+        found += chunk
+    return found
+
+
+def _words(policy: Policy, program: str, kept: Sequence[str]) -> list[str]:
     """What bubblewrap is told, but the descriptors."""
     assert _probed is not None
     path = policy.path.split(os.pathsep)
@@ -527,7 +576,7 @@ def _words(policy: Policy, program: str) -> list[str]:
         write,
         PRIVATE,
         network=False,
-        kept=_kept(policy),
+        kept=kept,
         scratch_bytes=SCRATCH_BYTES,
         more=more,
     )

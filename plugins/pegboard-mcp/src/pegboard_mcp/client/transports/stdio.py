@@ -412,6 +412,9 @@ class StdioLink(Link):
             fix += "uvx --with 'mcp<2' PACKAGE."
         elif any(_MISFIT.match(line) for line in self.tail):
             fix = "Its package does not fit another beside it: pin one that does, as in uvx --with 'NAME<2'."
+        elif self.box is not None and self.box.replaced:
+            why = f"it was ended, for {self.box.replaced}, which this host reads, was replaced where it may write"
+            return LinkError("exited", why, "Look at that file, which it could change for a moment.")
         elif self.box is not None:
             fix = f"It is confined; {suggestion(self.definition.name)}"
             fix = " ".join([*self.refusals(), *self._bound(status), fix])
