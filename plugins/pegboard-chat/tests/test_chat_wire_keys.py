@@ -10,6 +10,8 @@ import keyring.errors
 import pytest
 import trio
 
+import pegboard.secrets
+from pegboard import open_host, tool
 from pegboard_chat import ModelError
 from pegboard_chat.wire.faults import Place
 from pegboard_chat.wire.keys import Headers, check_address, find_key, is_loopback, key_for, mask, missing_key, no_key
@@ -66,6 +68,26 @@ async def test_a_key_is_looked_for_where_it_is_cheapest_first(ring: Ring, monkey
 async def test_the_keyring_is_asked_in_a_thread(ring: Ring) -> None:
     await find_key("ACME_KEY", None)
     assert ring.threads == [False]
+
+
+async def test_what_the_keyring_has_is_a_secret_of_every_board(ring: Ring, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Attack: a tool answers with the key that a person keeps in the keyring, where no configuration says it."""
+    key = "zq7Vt2mXk9LpR4wB0fTheRing"
+    monkeypatch.setattr(pegboard.secrets, "known", {})
+
+    @tool
+    async def show() -> str:
+        """Show it."""
+        return f"it is {key}"
+
+    async with open_host({}, []) as host:
+        host.add(show)
+        session = host.session(masks_secrets=True)
+        assert key in (await session.call("show")).text
+        ring.held["pegboard", "ACME_KEY"] = key
+        assert await find_key("ACME_KEY", None) == key
+        assert (await session.call("show")).text == "it is [masked: secret of this host]"
+        assert key in host.board.known_forms()
 
 
 async def test_blank_is_not_a_key(ring: Ring, monkeypatch: pytest.MonkeyPatch) -> None:

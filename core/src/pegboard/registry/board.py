@@ -485,12 +485,13 @@ class Board:
 
         .. versionadded:: 0.1
         """
+        from pegboard import secrets
         from pegboard.secrets.carried import keys_in, secrets_of_environment
 
         yield from secrets_of_environment(os.environ)
         declared = {name for entry in self.registry.plans.values() for name in entry.tool.secrets}
         of_tools = (value for name in sorted(declared) if (value := os.environ.get(name)))
-        for value in (*self.config.secret_values, *self._sources.secrets(), *of_tools):
+        for value in (*self.config.secret_values, *self._sources.secrets(), *of_tools, *secrets.known):
             yield from keys_in(value)
 
     def known_forms(self) -> frozenset[str]:

@@ -9,7 +9,7 @@ else's server. `[secrets]` says which tools are let through. Nothing of it is im
 
 from __future__ import annotations
 
-__all__ = ["note_change"]
+__all__ = ["note_change", "note_known"]
 
 changes = 0
 """How often secrets of a source changed since the process began."""
@@ -23,3 +23,22 @@ def note_change() -> None:
     """
     global changes
     changes += 1
+
+
+known: dict[str, None] = {}
+"""Values that nobody configured, and that this process came to know, the newest last."""
+MAX_KNOWN = 1_000
+
+
+def note_known(*values: str) -> None:
+    """Have every board know values as secrets from now on that stand in no configuration and no variable, as a key out
+    of the system's keyring.
+
+    .. versionadded:: 0.1
+    """
+    for value in values:
+        if value not in known:
+            known[value] = None
+            note_change()
+    while len(known) > MAX_KNOWN:
+        del known[next(iter(known))]

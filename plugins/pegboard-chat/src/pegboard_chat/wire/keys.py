@@ -122,11 +122,16 @@ def _said_key(variable: str | None, configured: str | None) -> str | None:
 async def _of_keyring(service: str, variable: str) -> str | None:
     import trio
 
+    found: str | None = None
     with trio.move_on_after(KEYRING_S):
-        return await trio.to_thread.run_sync(
+        found = await trio.to_thread.run_sync(
             _ask_keyring, service, variable, abandon_on_cancel=True, limiter=trio.CapacityLimiter(1)
         )
-    return None
+    if found is not None:
+        from pegboard.secrets import note_known
+
+        note_known(found)  # no board reads the keyring, and a tool may answer with what lies there
+    return found
 
 
 def _ask_keyring(service: str, variable: str) -> str | None:
