@@ -265,9 +265,9 @@ def test_any_json_of_a_server_gives_entries_that_can_be_written_and_read_or_noth
     left_out: dict[str, str] = {}
     listing = discovery.Listing(
         tools=tuple(discovery.tool_entries(raws, definition, left_out)),
-        prompts=tuple(discovery._entries(raws, discovery.prompt_entry, "prompt", left_out)),
-        resources=tuple(discovery._entries(raws, discovery.resource_entry, "resource", left_out)),
-        templates=tuple(discovery._entries(raws, discovery.template_entry, "template", left_out)),
+        prompts=tuple(discovery._entries(raws, discovery.prompt_entry, "prompt", left_out, definition)),
+        resources=tuple(discovery._entries(raws, discovery.resource_entry, "resource", left_out, definition)),
+        templates=tuple(discovery._entries(raws, discovery.template_entry, "template", left_out, definition)),
     )
     content = {"format": cache.FORMAT, "version": cache.__version__, "server": {}}
     content |= {name: getattr(listing, name) for name in cache.LISTS}

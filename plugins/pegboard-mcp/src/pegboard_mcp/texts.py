@@ -1,7 +1,7 @@
 """Foreign texts and schemas as a person would see them: what hides in them is taken out, and reported.
 
 A description from a server is read by a model. What may hide in it, and what stays because writing needs it, is said
-by `pegboard.text`.
+by `pegboard.text`. Keys in what only describes are masked: whoever lists it hands it to a model.
 
 Texts that only describe are cleaned. Names of properties, `enum`, `const`, `pattern` and references are what a call is
 checked by: they stay as they are, and are said. Cleaning a clean text changes nothing.
@@ -9,11 +9,12 @@ checked by: they stay as they are, and are said. Cleaning a clean text changes n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pegboard.limits import MESSAGE_LEVELS
 from pegboard.schema import SCHEMA_KEYWORDS, SCHEMAS_BY_NAME
+from pegboard.secrets.shapes import is_distinct, replace_shapes
 from pegboard.text import WORDS
 from pegboard.text import clean as sanitised
 
@@ -52,6 +53,24 @@ def clean(text: str) -> tuple[str, list[str]]:
     said = [TOO_LONG] if len(text) > MAX_TEXT else []
     text, found = sanitised(text[:MAX_TEXT])
     return text, [*said, *(WORDS[kind] for kind in found)]
+
+
+def without_keys(text: str) -> str:
+    """The text with a mark in place of each key in it, by its shape; a word that stands for one, as in an example,
+    stays."""
+    return replace_shapes(text, lambda key, kind: f"[masked: {kind}]" if is_distinct(key) else None)
+
+
+def without_secrets(value: Any, secrets: Sequence[str]) -> Any:
+    """A JSON value with a mark in place of these secrets in its texts."""
+    if isinstance(value, Mapping):
+        return {key: without_secrets(item, secrets) for key, item in value.items()}
+    if isinstance(value, list):
+        return [without_secrets(item, secrets) for item in value]
+    if isinstance(value, str):
+        for secret in secrets:
+            value = value.replace(secret, "[masked: secret of this host]")
+    return value
 
 
 def clean_schema(schema: Any) -> tuple[Any, list[Hidden]]:
@@ -115,6 +134,7 @@ class _Walk:
             self._step(path)
             cleaned, said = clean(value)
             self._say(path, said, stripped=True)
+            cleaned = without_keys(cleaned)
             return value if cleaned == value else cleaned
         if isinstance(value, (list, tuple)):
             return self._list(value, path, self.describing)

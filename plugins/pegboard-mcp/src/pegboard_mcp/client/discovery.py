@@ -17,6 +17,7 @@ import attrs
 
 from pegboard.limits import JSON_BYTES
 from pegboard.schema import share_parts
+from pegboard.secrets.shapes import is_distinct
 from pegboard.text import is_page
 from pegboard_mcp import texts
 from pegboard_mcp.client._errors import LinkError, RpcError
@@ -111,9 +112,9 @@ async def discover(connection: Connection) -> Listing:
     def entries() -> Listing:
         return Listing(
             tools=tuple(tool_entries(raw_tools, definition, left_out)),
-            prompts=tuple(_entries(raw_prompts, prompt_entry, "prompt", left_out)),
-            resources=tuple(_entries(resources, resource_entry, "resource", left_out)),
-            templates=tuple(_entries(templates, template_entry, "template", left_out)),
+            prompts=tuple(_entries(raw_prompts, prompt_entry, "prompt", left_out, definition)),
+            resources=tuple(_entries(resources, resource_entry, "resource", left_out, definition)),
+            templates=tuple(_entries(templates, template_entry, "template", left_out, definition)),
             left_out=left_out,
             server=server,
         )
@@ -204,22 +205,29 @@ def tool_entries(raws: Iterable[Any], definition: ServerDefinition, left_out: di
         name = raw.get("name") if isinstance(raw, Mapping) else None
         return not isinstance(name, str) or ((allowed is None or name in allowed) and name not in disabled)
 
-    return _entries(filter(wanted, raws), tool_entry, "tool", left_out)
+    return _entries(filter(wanted, raws), tool_entry, "tool", left_out, definition)
 
 
 def _entries(
-    raws: Iterable[Any], read: Callable[[Mapping[str, Any]], Entry], what: str, left_out: dict[str, str]
+    raws: Iterable[Any],
+    read: Callable[[Mapping[str, Any]], Entry],
+    what: str,
+    left_out: dict[str, str],
+    definition: ServerDefinition,
 ) -> list[Entry]:
     entries: dict[str, Entry] = {}
+    secrets = [secret for secret in sorted(definition.secrets, key=len, reverse=True) if is_distinct(secret)]
     parts: dict[Any, Any] = {}
     for index, raw in enumerate(raws):
         name = str(raw.get("name") or raw.get("uri") or index)[:80] if isinstance(raw, Mapping) else str(index)
         try:
             if not isinstance(raw, Mapping):
                 raise ValueError("it is not an object")
-            if len(json.dumps(raw)) > MAX_ITEM_BYTES:
+            written = json.dumps(raw)
+            if len(written) > MAX_ITEM_BYTES:
                 raise ValueError(f"it is described by more than {MAX_ITEM_BYTES:,} bytes")
-            entry = read(raw)
+            is_told = any(json.dumps(secret)[1:-1] in written for secret in secrets)
+            entry = read(texts.without_secrets(raw, secrets) if is_told else raw)
         except (ValueError, RecursionError) as problem:
             why = "it is nested too deep" if isinstance(problem, RecursionError) else str(problem)[:300]
             left_out[name if what == "tool" else f"{what} {name}"] = why
@@ -345,11 +353,13 @@ def _uri(value: Any) -> str:
 
 
 def _title(value: Any) -> str | None:
-    return " ".join(texts.clean(value[: 2 * MAX_TITLE])[0].split())[:MAX_TITLE] if isinstance(value, str) else None
+    if not isinstance(value, str):
+        return None
+    return " ".join(texts.without_keys(texts.clean(value[: 2 * MAX_TITLE])[0]).split())[:MAX_TITLE]
 
 
 def _text(value: Any) -> str:
-    return texts.clean(value)[0].strip() if isinstance(value, str) else ""
+    return texts.without_keys(texts.clean(value)[0]).strip() if isinstance(value, str) else ""
 
 
 def _hidden(*values: Any) -> list[str]:
