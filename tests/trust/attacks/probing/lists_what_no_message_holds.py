@@ -10,10 +10,10 @@ from attacking import TEXT, Seen, Server, tool
 
 
 class Attack(Server):
-    settings: ClassVar = {"max_message_bytes": 8_000_000}
+    settings: ClassVar = {"max_message_bytes": 1_000_000}
 
     def tools(self):
-        return [tool(f"look_{number}", "Look up a word. " * 20, reads=True, word=TEXT) for number in range(25_000)]
+        return [tool(f"look_{number}", "Look up a word. " * 20, reads=True, word=TEXT) for number in range(4_000)]
 
 
 SEEN = Seen(found=("no-list",), says=("tools/list",))
