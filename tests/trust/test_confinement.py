@@ -27,7 +27,7 @@ from escaping import WANTED
 from pegboard import ConfigError, load_board, open_host
 from pegboard.host import Host
 from pegboard.testing import assert_ok
-from pegboard_confine import sandbox
+from pegboard_confine import relay, sandbox
 from pegboard_confine.sandbox import why_not
 from pegboard_mcp.checks import check_confinement
 from pegboard_mcp.definitions import ServerSettings
@@ -36,7 +36,8 @@ from pegboard_mcp.settings import McpSettings
 
 CASES = cases("confinement")
 ON_OTHER_STAGES = {
-    "changes_what_its_host_reads", "creates_what_its_host_would_read", "lives_on", "waits_for_a_file_to_be_replaced",
+    "changes_what_its_host_reads", "creates_what_its_host_would_read", "has_a_name_lead_home", "leaves_what_never_ends",
+    "lives_on", "waits_for_a_file_to_be_replaced",
 }  # fmt: skip
 UNBOUNDED = {"starts_processes": "the kernel counts no processes of root's"} if os.getuid() == 0 else {}
 HONEST = ["a note", "1", "named"]
@@ -249,6 +250,59 @@ async def test_a_server_creates_nothing_that_its_host_would_read(
     assert not any(Path(one).exists() for one in own)
     assert read_lock(Path(absent[0])) == {}
     assert Path(absent[1]).read_bytes() == b""
+
+
+LEADS = {
+    "one.rebind.example": "127.0.0.1", "two.rebind.example": "::1", "three.rebind.example": "::ffff:127.0.0.1",
+    "four.rebind.example": "169.254.169.254", "five.rebind.example": "0.0.0.0", "six.rebind.example": "10.0.0.1",
+    "seven.rebind.example": "100.100.100.200", "eight.rebind.example": "fd00:ec2::254",
+}  # fmt: skip
+
+
+@pytest.mark.usefixtures("own_home")
+async def test_a_name_that_leads_home_is_not_followed(
+    stage: dict[str, Any], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    look_up = relay.look_up
+
+    async def lead(host: str, port: int, limiter: trio.CapacityLimiter) -> list[Any]:
+        if host not in LEADS:
+            return await look_up(host, port, limiter)
+        return socket.getaddrinfo(LEADS[host], port, type=socket.SOCK_STREAM)
+
+    monkeypatch.setattr(relay, "look_up", lead)
+    port = stage["unnamed"].rstrip("/").rpartition(":")[2]
+    network = [f"localhost:{port_of(stage)}", f"*.rebind.example:{port}"]
+    async with open_host(table_of(stage, "has_a_name_lead_home", network=network), plugins=["mcp"]) as host:
+        assert await attack(host, {**stage, "leads": [*LEADS]}) == {"got": "", "held": "", "may": HONEST}
+    told = [record.getMessage() for record in caplog.records if WANTED in record.getMessage()]
+    assert [name for name in LEADS if not any(f"{name}:{port}: it leads to " in line for line in told)] == []
+
+
+@pytest.mark.usefixtures("own_home")
+async def test_what_a_server_left_where_its_host_looks_keeps_nobody_waiting(
+    stage: dict[str, Any], tmp_path: Path
+) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    looked_at = [project / "attacking.py", project / "settings.json"]
+    config = table_of(stage, "leaves_what_never_ends", write=[str(project)])
+    (table,) = config["plugins"]["mcp"]["servers"].values()
+    looked_at[0].write_text(
+        (FOLDER / "attacking.py").read_text().replace("Path(__file__).parent", f"Path({str(FOLDER)!r})")
+    )
+    looked_at[1].write_text("{}")
+    table["args"] = ["-SB", str(looked_at[0]), "confinement/leaves_what_never_ends.py", str(looked_at[1])]
+    table["env"] = {"PYTHONPATH": str(FOLDER)}
+    del config["plugins"]["mcp"]["lock"], config["plugins"]["mcp"]["remember"]
+    given = {**stage, "write": str(project), "looked_at": [*map(str, looked_at)]}
+    with trio.fail_after(60):
+        async with open_host(config, plugins=["mcp"]) as host:
+            assert await attack(host, given) == {"got": "", "held": "", "may": HONEST}
+        table["timeout"] = 1  # no script in a pipe ever begins
+        async with open_host(config, plugins=["mcp"]) as host:
+            result = await host.session().call("get_out", {"stage": given}, timeout_s=30)
+    assert result.error is not None
 
 
 @pytest.mark.usefixtures("own_home")
