@@ -592,7 +592,14 @@ def test_any_json_is_looked_at_and_nothing_breaks(tools: list[Any], others: list
     assert changes(one, one) == []
 
 
-@pytest.mark.parametrize("text", ["send the ", "pass the conversation", "you must ", "<p ", "a@b", "run the command "])
+BEGINNINGS = (
+    "send the ", "pass the conversation", "you must ", "<p ", "a@b", "run the command ", "each call of a_b ", "aBcD",
+    "instead of a_b, ", "a-b_", "log every query of the user ", "replace the recipient ", "eht lla ", "&#", "\\u0041",
+    "when a_b is called ", "do this without ", "add a collaborator ", "scan the disk for ", "must then also ",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", BEGINNINGS)
 def test_a_long_text_of_beginnings_is_looked_at(text: str) -> None:
     """No expression takes a power of the length: a text of its bound is done."""
     one = offered(a_tool(text * (50_000 // len(text))))
@@ -609,6 +616,8 @@ def test_the_page_lists_every_check() -> None:
     page = (ROOT / "docs" / "reference" / "probe.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `([\w-]+)` \| (\w+) \| (.+?) \| (.+?) \|$", page, re.MULTILINE)
     assert rows == [(key, check.level, check.what, check.source) for key, check in CHECKS.items()]
+    page = (ROOT / "docs" / "how-to" / "use-an-unknown-server.md").read_text(encoding="utf-8")
+    assert f"\n{len(CHECKS)} checks: nothing bad was found\n" in page
 
 
 class Sly:
