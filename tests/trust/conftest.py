@@ -160,7 +160,8 @@ async def ask_over_mcp(client: Any, name: str, arguments: dict[str, Any], heard:
         return await client.read_resource(arguments["uri"])
     if name == "completion/complete":
         kinds = {"ref/prompt": PromptReference, "ref/resource": ResourceTemplateReference}
-        return await client.complete(kinds[arguments["ref"]["type"]](**arguments["ref"]), arguments["argument"])
+        ref, others = kinds[arguments["ref"]["type"]](**arguments["ref"]), arguments.get("context", {}).get("arguments")
+        return await client.complete(ref, arguments["argument"], others)
     if name.endswith("/list"):
         listed = name.removesuffix("/list").replace("resources/templates", "resource_templates")
         return await getattr(client, f"list_{listed}")()

@@ -1,0 +1,17 @@
+"""A client reads an address of which a key is a part.
+
+Source: ours: filters of arguments look at those of tools.
+Seen: the server is sent a mark in its place, or nothing.
+"""
+
+from attacking import TOKEN, Seen, Server
+
+
+class Attack(Server):
+    def templates(self):
+        return [{"uriTemplate": "far://x/{what}", "name": "x"}]
+
+
+SEEN = Seen(
+    calls=(("resources/read", {"uri": f"far://x/{TOKEN}"}),), config={"flows": {"default": "allow"}}, unsent=(TOKEN,)
+)
