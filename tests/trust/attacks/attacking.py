@@ -3,7 +3,8 @@
 Each case is one file in a folder beside this one. Its docstring says the attack, its source and what must be seen, its
 class `Attack` is the server, and its `SEEN` is what `test_attacks.py` looks for at every interface. By hand:
 
-    pegboard probe -- python tests/trust/attacks/attacking.py changes/rug_pull.py
+    cd tests/trust/attacks
+    pegboard probe --read . -- python attacking.py definitions/asks_for_conversation.py
 
 The standard library alone is used: an attacker counts on nothing else, and a server starts in a moment.
 """
