@@ -6,6 +6,7 @@ the model at every place where the suite lets others write; `call` one of the to
 
 from __future__ import annotations
 
+import functools
 import json
 import sys
 from typing import Any
@@ -42,14 +43,20 @@ class Dojo:
     def do_open(self, suite: str, task: str, order: str | None) -> Any:
         chosen = self.suites[suite]
         text = "" if order is None else ORDER.format(chosen.injection_tasks[order].GOAL)
-        defaults = chosen.get_injection_vector_defaults()
         user_task = chosen.user_tasks[task]
-        environment = chosen.load_and_inject_default_environment(dict.fromkeys(defaults, text) if order else {})
+        environment = self._environment(suite, text).model_copy(deep=True)
         self.environment = user_task.init_environment(environment)
         self.runtime = FunctionsRuntime(chosen.tools)
         ordered = [] if order is None else _calls(chosen.injection_tasks[order].ground_truth(self.environment))
         calls = _calls(user_task.ground_truth(self.environment))
         return {"prompt": user_task.PROMPT, "calls": calls, "ordered": ordered, "text": text}
+
+    @functools.lru_cache(maxsize=64)  # noqa: B019 - there is one of them, as long as the program
+    def _environment(self, suite: str, text: str) -> Any:
+        """The environment of a suite, with a text wherever it lets others write: to be read out of YAML takes long."""
+        chosen = self.suites[suite]
+        places = chosen.get_injection_vector_defaults()
+        return chosen.load_and_inject_default_environment(dict.fromkeys(places, text) if text else {})
 
     def do_call(self, name: str, arguments: dict[str, Any]) -> Any:
         result, error = self.runtime.run_function(self.environment, name, arguments)
