@@ -125,7 +125,7 @@ async def test_what_a_cancelled_call_took_is_given_back(
                 await getattr(one, method)(key, *arguments)
             assert scope.cancelled_caught
             answer = await getattr(two, method)(key, *arguments)
-            assert callable(answer) or answer == 0, method
+            assert callable(answer) or answer < 1, method  # each host reckons the clock of the server by itself
 
 
 async def test_a_store_that_was_closed_may_be_asked_again(nats_server: NatsServer) -> None:

@@ -303,7 +303,7 @@ def orders_of(text: str, own: Collection[str] = ()) -> dict[str, str]:
     return found
 
 
-@functools.lru_cache(maxsize=4_000)
+@functools.lru_cache(maxsize=100)
 def _in_line(line: str) -> dict[str, str]:
     """The same of one line in small letters, but for tools that it names. Types and names of arguments come again."""
     found = dict.fromkeys((_OF_MARKS[said] for said in orders_in(line)), "")
