@@ -119,6 +119,27 @@ PHRASES: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("order-every-result", ("recommend", "advertise", "promote", "praise"),
      r"\b(?:recommend|advertise|promote|praise)\b[^.]{0,40}\bin (?:every|each|all)(?: of)?(?: your)? (?:repl(?:y|ies)|answers?|responses?)\b"),
     ("speaks-to-models", ("note to",), _TO_MODELS),
+    ("order-secrecy", ("reveal", "no trace", "keep this", "in a way", "of this tool", "of this call"),
+     r"\b(?:never|do not|don't) reveal\b[^.]{0,20}\b(?:existence|this (?:parameter|instruction|tool|step))\b|\bso (?:that )?no trace (?:remains|is left)\b"
+     r"|\bkeep this (?:instruction|parameter|step|note|rule) (?:private|secret|hidden|confidential)\b|\bin a way that the user (?:does|will) not (?:notice|see|learn)\b"
+     r"|\bmentions? of this (?:tool|call|step)\b[^.]{0,10}\bfrom your\b"),
+    ("order-override", ("lifted", "void", "no longer", "your new", "stop "),
+     r"\b(?:all|any) (?:earlier|previous|prior) (?:constraints|restrictions|rules|limits|guidelines|policies) (?:are|is) (?:lifted|void|removed|cancelled|no longer)\b"
+     r"|\byour new (?:goal|task|role|purpose|objective) is\b|\bstop (?:following|doing|working on) the user'?s (?:task|request|instructions)\b"),
+    ("order-other-tool", ("ahead of any other", "virus", "malware", "backdoor"),
+     r"\b(?:this tool|this|it) ahead of any other\b|\bother (?:\w+ )?tools? (?:has|have|contains?) (?:a )?(?:virus|malware|backdoor)s?\b"),
+    ("order-approve", ("accept",), r"\bauto[- ]?accept (?:all|any|every)\b"),
+    ("order-no-question", ("be skipped",), r"\bconfirmations?(?: dialogs?| prompts?)? (?:may|can|should|must) be skipped for this (?:tool|call)\b"),
+    ("order-config", ("claude.md", "agents.md", ".cursorrules", "copilot-instructions"), r"\b(?:save|put|insert|copy|paste)\b[^.]{0,60}(?:claude\.md|agents\.md|\.cursorrules|copilot-instructions)"),
+    ("order-install", ("pip install", "npm install"), r"\b(?:pip3? install|npm install) \S+ (?:before|first)\b"),
+    ("order-credentials", ("sent to", "the user's"),
+     r"\bask\b[^.]{0,30}\bfor the (?:code|number|pin)\b[^.]{0,20}\b(?:sent|texted) to (?:their|the user'?s) (?:phone|mail|e-mail)\b"
+     r"|\b(?:attach|include|pass|send|add|provide) (?:the )?user'?s (?:\w+ )?(?:keys|secrets|tokens|passwords|credentials)\b"),
+    ("order-key-files", ("~/.",), r"\b(?:prepend|include|pass|send|read|paste|attach)\b[^.]{0,40}~/\.(?:zshrc|bashrc|profile|bash_profile|zsh_history|bash_history)\b"),
+    ("order-encode", ("base64",), r"\bbase64[- ]?encode\b[^.]{0,40}\b(?:notes|messages|files?|keys?|conversation|history)\b[^.]{0,30}\b(?:pass|hand|send|include|put)\b"),
+    ("order-fake-result", ("treat ",), r"\btreat (?:whatever|anything|what) (?:comes back|it returns|is returned)\b[^.]{0,20}\bas (?:an? )?(?:instruction|order|command)s?\b"),
+    ("order-every-result", ("end with", "begin with", "start with"), r"\b(?:your )?(?:summaries|answers|replies|responses) (?:have to|must|should) (?:always )?(?:end|begin|start) with\b[^.]{0,20}(?:\blink\b|https?:)"),
+    ("order-conversation", ("message",), r"\b(?:argument|parameter|field)\b[^.]{0,20}\bcontains?\b[^.]{0,20}\b(?:last|previous|recent) (?:\w+ )?messages\b(?! (?:of|in|from)\b)"),
     ("order-html-comment", ("]:",), r"\[(?://|comment|_metadata_)\]: ?[#<]"),
     ("names-key-file", ("~/.",), r"~/\.(?:config/gh|docker/config|npmrc|pypirc|git-credentials|cargo/credentials|azure|config/gcloud)\b"),
     ("order-key-files", ("dotfiles", "dot files"), r"\bdot ?files\b[^.]{0,20}\b(?:in|of) (?:the |your )?(?:user'?s )?home\b"),

@@ -72,7 +72,7 @@ _PATTERNS: dict[str, tuple[tuple[str, ...], str]] = {
     "order-history": (
         ("history", "wallet", "keychain", "cookies", "seed phrase"),
         r"\.(?:bash|zsh|python)_history\b|\b(?:browser|browsing) (?:history|cookies)\b|\b(?:crypto )?wallets?\b.{0,40}"
-        r"\b(?:file|key|seed|address)\b|\bseed phrase\b|\blogin keychain\b|\blogin data\b",
+        r"\b(?:file|key|seed)\b|\bseed phrase\b|\blogin keychain\b|\blogin data\b",
     ),
     "order-always": (
         ("always", "every", "each"),
