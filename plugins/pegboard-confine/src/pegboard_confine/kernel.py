@@ -111,8 +111,8 @@ CHANGES = _numbers(
     "chmod", "fchmodat", "fchmodat2", "chown", "lchown", "fchownat", "setxattr", "lsetxattr", "removexattr",
     "lremovexattr", "setxattrat", "removexattrat", "file_setattr",
 )  # fmt: skip
-"""What changes modes, owners and attributes by a path: Landlock does not hold it. By a descriptor it is harmless, since
-what may not be written cannot be opened to be changed."""
+"""What changes modes, owners and attributes by a path: Landlock does not hold it. By a descriptor it stays, for so
+programs set what they have written; and so they may set it of what they may only read, which they can open."""
 TRACING = _numbers("ptrace", "process_vm_readv", "process_vm_writev")
 """What looks into other processes of its own user.
 
