@@ -104,9 +104,9 @@ class Sources:
 
     def secrets_of(self, one: Tool | str) -> set[str]:
         """The secrets that belong to a tool, its source's and those that it declares itself; or to a source."""
-        source, declared = (one, ()) if isinstance(one, str) else (one.origin.source or "", one.secrets)
         from pegboard.secrets.carried import keys_in
 
+        source, declared = (one, ()) if isinstance(one, str) else (one.origin.source or "", one.secrets)
         owner = self._owners.get(source)
         found = {os.environ.get(name, "") for name in declared}
         found.update(getattr(owner[1], "secrets", ()) if owner is not None else ())
